@@ -157,7 +157,9 @@ fn crds(folder: &Path, out: &mut Vec<PathBuf>) {
             if !matches!(name.as_str(), "test" | "docs" | "hack" | "clusterctl") {
                 crds(&path, out);
             }
-        } else if path.to_string_lossy().contains("crd/bases/") && name.ends_with(".yaml") {
+        } else if ["crd/bases/", "crds/bases/"].iter().any(|part| path.to_string_lossy().contains(part))
+            && name.ends_with(".yaml")
+        {
             out.push(path);
         }
     }

@@ -1,6 +1,7 @@
 //! What a kind is: its role, what it refers to, what moved between its versions, and what its webhooks and its controller may
 //! say about it. Nothing here names a provider; a kind that none claims has what Cluster API's contract says.
 
+pub(crate) mod addresses;
 pub mod around;
 pub(crate) mod as_go;
 pub mod contract;

@@ -10,6 +10,8 @@ pub(crate) struct Url<'t> {
     pub(crate) host: &'t str,
     /// Whether something that begins with no slash follows the scheme.
     pub(crate) is_opaque: bool,
+    /// Whether it has a path, be it only a slash.
+    pub(crate) has_path: bool,
 }
 
 impl Url<'_> {
@@ -46,27 +48,29 @@ fn has_control(text: &str) -> bool {
 }
 
 fn read(text: &str, is_request: bool) -> Option<Url<'_>> {
-    let none = |scheme, is_opaque| Url { scheme, host: "", is_opaque };
+    let none = |scheme, is_opaque, has_path| Url { scheme, host: "", is_opaque, has_path };
     if text == "*" {
-        return Some(none(String::new(), false));
+        return Some(none(String::new(), false, true));
     }
     let (scheme, rest) = split_scheme(text)?;
     let rest = rest.split('?').next().unwrap_or_default();
     if !rest.starts_with('/') {
         if !scheme.is_empty() {
-            return Some(none(scheme, !rest.is_empty()));
+            return Some(none(scheme, !rest.is_empty(), false));
         }
         // Without a scheme a colon in front of the first slash would be one.
         let is_path = !rest.split('/').next().unwrap_or_default().contains(':') && has_whole_escapes(rest);
-        return (is_path && !is_request).then(|| none(scheme, false));
+        return (is_path && !is_request).then(|| none(scheme, false, !rest.is_empty()));
     }
     let has_host = !scheme.is_empty() || (!is_request && !rest.starts_with("///"));
     let Some(authority) = rest.strip_prefix("//").filter(|_| has_host) else {
-        return has_whole_escapes(rest).then(|| none(scheme, false));
+        return has_whole_escapes(rest).then(|| none(scheme, false, true));
     };
+    let has_path = authority.contains('/');
     let (authority, path) = authority.split_once('/').unwrap_or((authority, ""));
     let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    (is_user(user) && is_host(host) && has_whole_escapes(path)).then_some(Url { scheme, host, is_opaque: false })
+    let is_read = is_user(user) && is_host(host) && has_whole_escapes(path);
+    is_read.then_some(Url { scheme, host, is_opaque: false, has_path })
 }
 
 /// The scheme and what follows it; `None` where a colon stands first.
@@ -185,6 +189,17 @@ mod tests {
             ["", "a/b", "http://a:port/b", "http://[a]/b", "http://a%20b/c", "http://a/%zz", "http://a b/", "1a://b"]
         {
             assert!(parse_request(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_a_slash_at_least() {
+        let told = |text| parse_request(text).map(|url| url.has_path);
+        for text in ["http://a/", "http://a/b", "/", "*", "http:/a", "//a"] {
+            assert_eq!(told(text), Some(true), "{text}");
+        }
+        for text in ["http://a", "http://a:80", "http://a?b=/c", "http:", "a:b"] {
+            assert_eq!(told(text), Some(false), "{text}");
         }
     }
 

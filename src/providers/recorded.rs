@@ -10,15 +10,23 @@ pub(super) fn others(
     versions: &[&str],
     ours: impl Fn(&str, &str, Option<&Value>, &Value) -> Option<Vec<String>>,
 ) -> (usize, Vec<String>) {
+    beside(name, versions, |version, line, old, new| ours(version, text(line, "/kind").unwrap_or_default(), old, new))
+}
+
+/// The same where the rest of the line says more, as what else is there when the webhook looks around (`others`).
+pub(super) fn beside(
+    name: &str,
+    versions: &[&str],
+    ours: impl Fn(&str, &Value, Option<&Value>, &Value) -> Option<Vec<String>>,
+) -> (usize, Vec<String>) {
     let path = format!("{}/testdata/webhooks/{name}", env!("CARGO_MANIFEST_DIR"));
     let lines = std::fs::read_to_string(path).expect("the recording");
     let (mut asked, mut others) = (0, Vec::new());
     for (place, line) in lines.lines().enumerate() {
         let line: Value = serde_json::from_str(line).expect("a line of the recording");
-        let kind = text(&line, "/kind").unwrap_or_default();
         for version in versions {
             let is_refused = list(&line, "/refuse").any(|told| told.as_str() == Some(version));
-            let Some(ours) = ours(version, kind, line.get("old"), &line["new"]) else { continue };
+            let Some(ours) = ours(version, &line, line.get("old"), &line["new"]) else { continue };
             asked += 1;
             if ours.is_empty() == is_refused {
                 others.push(format!("line {}, {version}: {ours:?}, the webhook: {is_refused}", place + 1));

@@ -158,6 +158,10 @@ pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64,
 /// Whether the kinds of a group have shapes; other groups use some of the same names for other kinds.
 #[must_use]
 pub fn has_shapes(group: &str) -> bool {
+    // That of the hosts of Metal3.
+    if group == "metal3.io" {
+        return true;
+    }
     let head = group.strip_suffix("cluster.x-k8s.io");
     group == "k0smotron.io"
         || matches!(

@@ -73,6 +73,13 @@ pub static CLOSER_LOOK: Since = Since::new(
     (0, 14),
     "the webhook looks at the scheme of an image, at the volume that a host boots from, and at its interfaces",
 );
+/// Other kinds are looked at too.
+pub static MORE_WEBHOOKS: Since = Since::new(
+    "more-webhooks",
+    "baremetal-operator",
+    (0, 14),
+    "the addresses of a DataImage and of HostFirmwareComponents, and what a HostClaim asks for, are looked at by webhooks of their own",
+);
 
 /// All of them, from the oldest to the newest.
 pub static ALL: &[&Since] = &[
@@ -89,4 +96,5 @@ pub static ALL: &[&Since] = &[
     &WITHOUT_FIRMWARE,
     &REDFISH_FINDS,
     &CLOSER_LOOK,
+    &MORE_WEBHOOKS,
 ];

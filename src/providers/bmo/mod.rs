@@ -2,13 +2,16 @@
 
 mod bmc;
 pub mod changes;
+mod claim;
 mod decoded;
 mod host;
+mod others;
 mod said;
 mod webhook;
 
 use semver::Version;
 
+use self::others::Others;
 use self::webhook::Hosts;
 use super::Provider;
 use super::metal3::HOST;
@@ -17,13 +20,32 @@ use crate::kinds::{Kind, Role};
 
 static RELEASE: Release = Release { name: "baremetal-operator", newest: Version::new(0, 14, 0), aliases: &["bmo"] };
 
+/// A kind beside the hosts.
+const fn beside(name: &'static str) -> Kind {
+    Kind { webhook: Some(&Others), ..Kind::new(HOST.0, name, Role::Other) }
+}
+
 /// The kinds.
-static KINDS: &[Kind] = &[Kind {
-    webhook: Some(&Hosts),
-    pauses: &host::PAUSES,
-    waiting: Some(host::waiting),
-    ..Kind::new(HOST.0, HOST.1, Role::Host)
-}];
+static KINDS: &[Kind] = &[
+    Kind {
+        webhook: Some(&Hosts),
+        pauses: &host::PAUSES,
+        waiting: Some(host::waiting),
+        ..Kind::new(HOST.0, HOST.1, Role::Host)
+    },
+    beside(others::DATA_IMAGE),
+    beside(others::FIRMWARE),
+    beside(others::SUBSCRIPTION),
+    beside(others::ATTACHMENT),
+    beside(others::CLAIM),
+    beside("BareMetalSwitch"),
+    beside("FirmwareSchema"),
+    beside("HardwareData"),
+    beside("HostDeployPolicy"),
+    beside("HostFirmwareSettings"),
+    beside("HostUpdatePolicy"),
+    beside("PreprovisioningImage"),
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
@@ -33,6 +55,9 @@ pub static PROVIDER: Provider = Provider {
     groups: &["metal3.io"],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[("metal3-hosts", include_str!("packs/metal3-hosts.yaml"))],
+    packs: &[
+        ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
+        ("metal3-hosts-others", include_str!("packs/metal3-hosts-others.yaml")),
+    ],
     ..Provider::EMPTY
 };

@@ -67,6 +67,17 @@ pub(super) fn refusals(new: &Value, is_inspected: bool, versions: &Versions, out
     }
 }
 
+/// What is refused about the annotations that ask for a reboot, which a claim of a host may have too.
+pub(super) fn reboots(new: &Value, out: &mut Vec<Refusal>) {
+    let at = Path::root().key("metadata").key("annotations");
+    let all = new.pointer("/metadata/annotations").and_then(Value::as_object);
+    for (name, value) in all.into_iter().flatten().filter(|(name, _)| asks_reboot(name)) {
+        if let Some(why) = value.as_str().and_then(|value| fault(name, value, false)) {
+            refuse(out, RULE, &at.key(name.as_str()), "", why);
+        }
+    }
+}
+
 /// What is wrong with an annotation.
 fn fault(name: &str, value: &str, is_inspected: bool) -> Option<&'static str> {
     if value.is_empty() {

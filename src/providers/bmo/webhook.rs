@@ -25,6 +25,11 @@ pub(super) const RULE: RuleId = RuleId::of("bmo/rejected");
 pub(super) struct Hosts;
 
 impl Webhook for Hosts {
+    // The spec may be left out as a whole (`baremetalhost_types.go`), and its schema is not asked then.
+    fn asks_for_spec(&self, _name: &str) -> bool {
+        false
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let (new, versions) = (write.new, write.versions);
@@ -169,18 +174,27 @@ fn device(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
+/// Whether a text is an address from which something can be loaded (`common_validation.go` validateURL, 0.14).
+pub(super) fn is_source(address: &str) -> bool {
+    let is_way = |scheme: &str| ["http", "https", "ftp", "gopher", "oci"].contains(&scheme);
+    parse_request(address).is_some_and(|url| is_way(&url.scheme))
+}
+
+/// Who has an object with this content already, and told no version, runs one that lets it through, or none of these webhooks.
+pub(super) fn is_used_to(write: &Write<'_>, pointer: &str) -> bool {
+    !write.versions.is_known(CLOSER_LOOK.provider)
+        && write.past().is_some_and(|old| old.pointer(pointer) == write.new.pointer(pointer))
+}
+
 /// An image has an address, and a checksum unless it is a live ISO or comes from a registry (validateImage, GetChecksum).
-fn image(write: &Write<'_>, spec: &Path, out: &mut Vec<Refusal>) {
+pub(super) fn image(write: &Write<'_>, spec: &Path, out: &mut Vec<Refusal>) {
     let (new, versions) = (write.new, write.versions);
     let Some(image) = new.pointer("/spec/image").filter(|image| image.is_object()) else { return };
     let at = spec.key("image");
     let address = text(image, "/url").unwrap_or_default();
-    let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase()).unwrap_or_default();
-    let is_way = ["http", "https", "ftp", "gopher", "oci"].contains(&scheme.as_str());
-    // Who has a host with such an image already, and told no version, runs one that lets it through, or none of these webhooks.
-    let is_used_to = !versions.is_known(CLOSER_LOOK.provider)
-        && write.past().is_some_and(|old| old.pointer("/spec/image/url") == image.get("url"));
-    if !is_used_to && (parse_request(address).is_none() || (versions.has(&CLOSER_LOOK) && !is_way)) {
+    let is_used_to = is_used_to(write, "/spec/image/url");
+    let is_read = if versions.has(&CLOSER_LOOK) { is_source(address) } else { parse_request(address).is_some() };
+    if !is_used_to && !is_read {
         refuse(out, RULE, &at, "url", format!("{address:?} is not the address of an image"));
     }
     let checksum = text(image, "/checksum").is_some_and(|checksum| !checksum.is_empty());

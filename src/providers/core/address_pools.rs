@@ -1,11 +1,12 @@
 //! Mirror of what the webhook of the in-cluster address manager refuses about a pool: ranges that are none, and one without an address
 //! that is in use. Read beside `internal/webhooks/inclusterippool.go` (`validate`, ValidateUpdate) and `internal/poolutil/pool.go`
-//! (`PoolSpecToIPSet`) of cluster-api-ipam-provider-in-cluster after 1.0.
+//! (`PoolSpecToIPSet`) of cluster-api-ipam-provider-in-cluster 1.1 and after.
 
 use std::net::IpAddr;
 
 use crate::kinds::Webhook;
-use crate::kinds::around::{Around, LookUp, Refuses};
+use crate::kinds::addresses;
+use crate::kinds::around::{Around, Found, LookUp, Refuses};
 use crate::kinds::contract::IPAM;
 use crate::kinds::fields::{list, number, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
@@ -14,7 +15,7 @@ use crate::object::{Key, Path};
 use crate::tree::Value;
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("ipam/rejected");
+pub(super) const RULE: RuleId = RuleId::of("ipam/rejected");
 
 /// The webhook of pools of addresses.
 #[derive(Debug)]
@@ -38,13 +39,18 @@ impl Webhook for Pools {
             }
         }
         if let Some(gateway) = text(write.new, "/spec/gateway").filter(|gateway| !gateway.is_empty()) {
-            let parsed = gateway.parse::<IpAddr>().ok();
+            let parsed = addresses::address(gateway).map(|gateway| gateway.ip);
             if parsed.is_none_or(|gateway| family.is_some_and(|is_four| is_four != gateway.is_ipv4())) {
                 refuse(&mut out, RULE, &spec, "gateway", "it is no address of the family of the pool");
             }
         }
         if texts(write.new, "addresses").next().is_none() && write.new.pointer("/spec/subnet").is_none() {
             refuse(&mut out, RULE, &spec, "addresses", "a pool has addresses");
+        }
+        for (key, what) in [("prefix", "a prefix"), ("addressReuseGracePeriodSeconds", "a time")] {
+            if write.new.pointer(&format!("/spec/{key}")).and_then(Value::as_i64).is_some_and(|told| told < 0) {
+                refuse(&mut out, RULE, &spec, key, format!("{what} is not below 0"));
+            }
         }
         if out.is_empty() {
             network(write.new, &spec, &mut out);
@@ -53,46 +59,45 @@ impl Webhook for Pools {
     }
 
     fn looks_up(&self, write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
-        let Some((old, new)) = write.past().and_then(given_out).zip(given_out(write.new)) else { return Vec::new() };
-        if old.iter().all(|range| without(vec![*range], &new).is_empty()) {
-            return Vec::new();
-        }
+        let Some((old, new)) = write.past().zip(given_out(write.new)) else { return Vec::new() };
         let pool = write.key;
-        let is_of_pool = |key: &Key, address: &Value| {
-            text(address, "/spec/poolRef/name") == Some(pool.name.as_str())
-                && text(address, "/spec/poolRef/kind") == Some(pool.kind.as_str())
-                && (pool.namespace.is_none() || key.namespace == pool.namespace)
-        };
         let leaves = |address: &Value| {
             let parsed = text(address, "/spec/address").and_then(|address| address.parse::<IpAddr>().ok()).map(bits);
             parsed.is_some_and(|at| !new.iter().any(|(first, last)| (*first..=*last).contains(&at)))
         };
+        let found = around.find(IPAM, "IPAddress", &|key, address| is_of(pool, key, address) && leaves(address));
+        // The webhook asks of all addresses in use, those too that were outside before. Where none leaves the pool, and those in use were
+        // not read, nothing says that there is such a one.
+        let keeps = given_out(old).is_some_and(|old| old.iter().all(|range| without(vec![*range], &new).is_empty()));
+        if keeps && matches!(found, Found::Missing | Found::Unread) {
+            return Vec::new();
+        }
         vec![LookUp {
-            found: around.find(IPAM, "IPAddress", &|key, address| is_of_pool(key, address) && leaves(address)),
+            found,
             refuses: Refuses::There,
             rule: RULE,
             path: Path::root().key("spec"),
-            wanted: "an address in use that leaves the pool".to_owned(),
+            wanted: "an address in use that lies outside of the pool".to_owned(),
         }]
     }
 }
 
+/// Whether an address was given out by a pool (`ListAddressesInUse`).
+pub(super) fn is_of(pool: &Key, key: &Key, address: &Value) -> bool {
+    text(address, "/spec/poolRef/name") == Some(pool.name.as_str())
+        && text(address, "/spec/poolRef/kind") == Some(pool.kind.as_str())
+        && text(address, "/spec/poolRef/apiGroup").is_none_or(|group| group == IPAM)
+        && (pool.namespace.is_none() || key.namespace == pool.namespace)
+}
+
 /// The texts of a list in the spec.
-fn texts<'v>(pool: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
+pub(super) fn texts<'v>(pool: &'v Value, key: &str) -> impl Iterator<Item = &'v str> {
     list(pool, &format!("/spec/{key}")).filter_map(Value::as_str)
 }
 
 /// The first and the last address of what a person writes: an address, a range with a dash, or a network.
-fn range(written: &str) -> Option<(IpAddr, IpAddr)> {
-    if let Some((first, last)) = written.split_once('-') {
-        let (first, last) = (first.parse::<IpAddr>().ok()?, last.parse::<IpAddr>().ok()?);
-        return (first <= last && first.is_ipv4() == last.is_ipv4()).then_some((first, last));
-    }
-    if written.contains('/') {
-        let net: ipnet::IpNet = written.parse().ok()?;
-        return Some((net.network(), net.broadcast()));
-    }
-    written.parse().ok().map(|address| (address, address))
+pub(super) fn range(written: &str) -> Option<(IpAddr, IpAddr)> {
+    addresses::range(written).map(|range| (range.first.ip, range.last))
 }
 
 /// An address as a number; addresses of two families are never in one pool.
@@ -228,6 +233,25 @@ mod tests {
         excluded["excludedAddresses"] = json!(["10.0.0.20-10.0.0.30"]);
         assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), excluded.clone(), "10.0.0.25"), [Found::There]);
         assert_eq!(looked(excluded, pool("10.0.0.10-10.0.0.50"), "10.0.0.15"), []);
+    }
+
+    #[test]
+    fn an_address_that_was_outside_before_is_found_too() {
+        let pool = |range: &str| json!({"addresses": [range], "prefix": 24});
+        let more = |in_use| looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), in_use);
+        assert_eq!(more("10.0.0.95"), [Found::There]);
+        assert_eq!(more("10.0.0.80"), []);
+        assert_eq!(looked(pool("10.0.0.10"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
+        assert_eq!(looked(pool("broken"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
+    }
+
+    #[test]
+    fn numbers_are_not_below_zero() {
+        assert_eq!(refused(json!({"addresses": ["10.0.0.10"], "prefix": -1})), ["spec.prefix"]);
+        let later = |seconds: i64| {
+            refused(json!({"addresses": ["10.0.0.10"], "prefix": 24, "addressReuseGracePeriodSeconds": seconds}))
+        };
+        assert_eq!((later(-1), later(0)), (vec!["spec.addressReuseGracePeriodSeconds".to_owned()], Vec::new()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod extension;
 pub mod in_place;
 pub mod machine_deployment;
 pub(crate) mod naming;
+mod prefix_pools;
 pub(crate) mod taints;
 pub mod webhook;
 
@@ -19,6 +20,7 @@ use semver::Version;
 
 use self::address_pools::Pools;
 use self::machine_deployment::Workers;
+use self::prefix_pools::PrefixPools;
 use self::webhook::Core;
 use super::Provider;
 use crate::kinds::contract::{
@@ -95,6 +97,11 @@ const fn pool_of_addresses(name: &'static str) -> Kind {
     Kind { webhook: Some(&Pools), by_reference: true, named_alone: true, ..Kind::new(IPAM, name, Role::Other) }
 }
 
+/// A pool of it that gives out networks.
+const fn pool_of_networks(name: &'static str) -> Kind {
+    Kind { webhook: Some(&PrefixPools), ..pool_of_addresses(name) }
+}
+
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Core), ..Kind::new(group, name, role) }
@@ -156,6 +163,8 @@ static KINDS: &[Kind] = &[
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
     pool_of_addresses("InClusterIPPool"),
     pool_of_addresses("GlobalInClusterIPPool"),
+    pool_of_networks("InClusterPrefixPool"),
+    pool_of_networks("GlobalInClusterPrefixPool"),
     known(IPAM, "IPAddress", Role::Address),
     known(IPAM, "IPAddressClaim", Role::Address),
 ];
@@ -166,7 +175,7 @@ pub static PROVIDER: Provider = Provider {
     title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",
     release: Some(&RELEASE),
     groups: &["turtles-capi.cattle.io"],
-    cluster_wide: &["GlobalInClusterIPPool", "KubeVirtClusterIdentity"],
+    cluster_wide: &["GlobalInClusterIPPool", "GlobalInClusterPrefixPool", "KubeVirtClusterIdentity"],
     kinds: KINDS,
     gates: GATES,
     changes: changes::ALL,

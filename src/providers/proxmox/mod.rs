@@ -1,6 +1,7 @@
 //! Cluster API Provider Proxmox, by its packs and its webhooks.
 
 pub mod changes;
+mod endpoint;
 pub mod webhook;
 
 use semver::Version;
@@ -19,7 +20,11 @@ const fn known(name: &'static str, role: Role) -> Kind {
 }
 
 /// The kinds: their versions are told apart.
-static KINDS: &[Kind] = &[known("ProxmoxCluster", Role::InfraCluster), known("ProxmoxMachineTemplate", Role::Template)];
+static KINDS: &[Kind] = &[
+    known("ProxmoxCluster", Role::InfraCluster),
+    known("ProxmoxClusterTemplate", Role::Template),
+    known("ProxmoxMachineTemplate", Role::Template),
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {

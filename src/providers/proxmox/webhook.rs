@@ -1,8 +1,9 @@
 //! Mirror of what webhooks and schema of the Proxmox provider refuse beside what the packs say.
-//! Read beside `api/v1alpha1/proxmoxmachine_types.go` of cluster-api-provider-proxmox 0.7 and `internal/webhook/` of 0.9; by
-//! reading.
+//! Read beside `api/v1alpha1/proxmox{machine,cluster}_types.go` of cluster-api-provider-proxmox 0.7 and `internal/webhook/` of 0.9; by
+//! reading, but for what is said of clusters, which was run.
 
 use super::changes::FIXED_TEMPLATES;
+use super::endpoint;
 use crate::kinds::Webhook;
 use crate::kinds::fields::text;
 use crate::kinds::webhook::{Refusal, Write, refuse, refuse_by_schema};
@@ -11,7 +12,7 @@ use crate::object::Path;
 use crate::tree::Value;
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("capmox/rejected");
+pub(super) const RULE: RuleId = RuleId::of("capmox/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
@@ -21,7 +22,13 @@ impl Webhook for Proxmox {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         match write.kind_name() {
-            "ProxmoxCluster" => cluster(write.past(), write.new, &mut out),
+            "ProxmoxCluster" => cluster(write.past(), write.new, (write.is_new, &Path::root().key("spec")), &mut out),
+            // Its webhook came with v1alpha2, and is shown what is written in that version alone.
+            "ProxmoxClusterTemplate" if write.api_version.ends_with("v1alpha2") => {
+                let [old, new] =
+                    [write.past(), Some(write.new)].map(|side| side.and_then(|side| side.pointer("/spec/template")));
+                cluster(old, new.unwrap_or(&Value::Null), (write.is_new, &inner()), &mut out);
+            }
             "ProxmoxMachineTemplate" => {
                 disks(write.past(), write.new, &mut out);
                 if write.is_new && write.versions.has(&FIXED_TEMPLATES) && says(write.new, "providerID") {
@@ -68,17 +75,33 @@ fn disks(old: Option<&Value>, new: &Value, out: &mut Vec<Refusal>) {
     }
 }
 
-/// A new cluster has addresses of one family at least, and every cluster a name server.
-fn cluster(old: Option<&Value>, new: &Value, out: &mut Vec<Refusal>) {
-    let spec = Path::root().key("spec");
+/// A new cluster has addresses of one family at least, and every cluster a name server, an endpoint and addresses that it can have. What
+/// the schema refuses is let through where it was there already. Both sides hold the spec of the cluster, which stands at a place.
+fn cluster(old: Option<&Value>, new: &Value, (is_new, spec): (bool, &Path), out: &mut Vec<Refusal>) {
     let has = |field: &str| new.pointer(&format!("/spec/{field}")).is_some_and(Value::is_object);
-    if old.is_none() && !has("ipv4Config") && !has("ipv6Config") {
-        refuse(out, RULE, &spec, "ipv4Config", "a cluster needs addresses");
+    if is_new && !has("ipv4Config") && !has("ipv6Config") {
+        refuse(out, RULE, spec, "ipv4Config", "a cluster needs addresses");
     }
-    let is_empty = |side: &Value| side.pointer("/spec/dnsServers").and_then(Value::as_array).is_some_and(Vec::is_empty);
-    if is_empty(new) && !old.is_some_and(is_empty) {
-        refuse_by_schema(out, RULE, &spec, "dnsServers", "a cluster needs a name server");
+    let is_empty = |side: &Value, field: &str| list_at(side, field).is_some_and(Vec::is_empty);
+    for (field, message) in [
+        ("dnsServers", "a cluster needs a name server"),
+        ("ipv4Config/addresses", "there is an address at least"),
+        ("ipv6Config/addresses", "there is an address at least"),
+    ] {
+        if is_empty(new, field) && !old.is_some_and(|old| is_empty(old, field)) {
+            refuse_by_schema(out, RULE, spec, &field.replace('/', "."), message);
+        }
     }
+    let port = |side: &Value| side.pointer("/spec/controlPlaneEndpoint/port").and_then(Value::as_i64);
+    if port(new).is_some_and(|told| !(1..=65535).contains(&told)) && old.and_then(port) != port(new) {
+        refuse_by_schema(out, RULE, spec, "controlPlaneEndpoint.port", "it must be a number from 1 to 65535");
+    }
+    endpoint::refusals(new.get("spec"), spec, out);
+}
+
+/// A list in the spec of a cluster.
+fn list_at<'v>(cluster: &'v Value, field: &str) -> Option<&'v Vec<Value>> {
+    cluster.pointer(&format!("/spec/{field}")).and_then(Value::as_array)
 }
 
 #[cfg(test)]
@@ -117,10 +140,36 @@ mod tests {
     #[test]
     fn a_cluster_has_addresses_and_name_servers() {
         let told = |spec: Value| json!({ "spec": spec });
-        let asked = |old: Option<Value>, new: Value| refused(|out| cluster(old.as_ref(), &new, out));
-        let whole = || told(json!({"ipv4Config": {}, "dnsServers": ["1.1.1.1"]}));
-        assert_eq!(asked(None, told(json!({"dnsServers": ["1.1.1.1"]}))), ["spec.ipv4Config"]);
-        assert_eq!(asked(Some(whole()), told(json!({"dnsServers": []}))), ["spec.dnsServers"]);
+        let at = Path::root().key("spec");
+        let asked =
+            |old: Option<Value>, new: Value| refused(|out| cluster(old.as_ref(), &new, (old.is_none(), &at), out));
+        let with = |more: Value| {
+            let mut all = json!({"controlPlaneEndpoint": {"host": "api", "port": 6443}, "ipv4Config": {"addresses": ["192.0.2.9"]},
+                "dnsServers": ["1.1.1.1"]});
+            more.as_object().expect("a map").iter().for_each(|(key, value)| all[key] = value.clone());
+            told(all)
+        };
+        let whole = || with(json!({}));
+        assert_eq!(asked(None, with(json!({"ipv4Config": null}))), ["spec.ipv4Config"]);
+        assert_eq!(asked(Some(whole()), with(json!({"dnsServers": []}))), ["spec.dnsServers"]);
+        assert_eq!(asked(None, with(json!({"ipv4Config": {"addresses": []}}))), ["spec.ipv4Config.addresses"]);
+        let port = |port: i64| with(json!({"controlPlaneEndpoint": {"host": "api", "port": port}}));
+        assert_eq!(asked(None, port(0)), ["spec.controlPlaneEndpoint.port"]);
+        assert_eq!((asked(None, port(65535)), asked(Some(port(0)), port(0))), (Vec::new(), Vec::new()));
         assert_eq!((asked(None, whole()), asked(Some(whole()), whole())), (Vec::new(), Vec::new()));
+    }
+
+    /// What the webhooks of 0.9 said of clusters and their templates.
+    #[test]
+    fn recorded_answers_are_those_of_the_webhooks() {
+        let (asked, others) = crate::providers::recorded::others("proxmox.jsonl", &["0.9"], |_, kind, old, new| {
+            let api_version = "infrastructure.cluster.x-k8s.io/v1alpha2";
+            let key = crate::object::Key::new(api_version, kind, Some("fleet"), "one");
+            let webhook = crate::providers::kind(&key).webhook?;
+            let found = crate::providers::on_write(&key, api_version, (old, new), |write| webhook.refusals(write));
+            Some(found.into_iter().map(|refusal| refusal.path.to_string()).collect())
+        });
+        assert!(asked > 1_500, "{asked}");
+        assert!(others.is_empty(), "{} of {asked} are answered otherwise:\n{}", others.len(), others.join("\n"));
     }
 }
