@@ -160,15 +160,24 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ("CloudStack (CAPC)", "webhooks and schemas of v0.6.1, v1beta3", "failure domains that go; other API versions"),
     ("Talos", "webhooks and schemas of the bootstrap provider v0.6.7", "the control plane provider v0.5.12, mirrored"),
     ("Nutanix, Tinkerbell, IONOS Cloud, Outscale", "nothing", "v1.10, v0.7, v0.6, v1.5"),
-    ("Proxmox", "nothing", "v0.7 to v0.9"),
-    ("k0smotron", "nothing", "v2.1, its control plane of Machines mirrored"),
+    (
+        "Proxmox",
+        "what the webhook of clusters v0.9 says of endpoints and pools, on pairs kept in `testdata/webhooks`",
+        "v0.7 to v0.9",
+    ),
+    (
+        "the in-cluster address manager",
+        "webhooks of v1.1, on pairs kept in `testdata/webhooks`",
+        "what its controllers do; how an address or a network goes",
+    ),
+    ("k0smotron", "nothing", "v2.1: its control plane of Machines mirrored, schemas and webhooks"),
     ("Kamaji, MicroK8s, Canonical Kubernetes", "nothing", "v0.20, v0.6, v0.6"),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
     ("Hetzner", "nothing", "v1.1"),
     (
         "Metal3, without recordings above",
-        "webhooks of the operator of hosts v0.10 to v0.14, of addresses v1.14 and of v1beta2 in v1.14, on pairs kept in `testdata/webhooks`",
-        "what the operator does to a host; v1.11 to v1.13; other kinds of metal3.io, which are not mirrored",
+        "webhooks of the operator of hosts v0.10 to v0.14, of addresses v1.14 and of v1beta2 in v1.14, on pairs kept in `testdata/webhooks`; schemas of the operator v0.10 to v0.14",
+        "what the operator does to a host; v1.11 to v1.13; what a change of the other kinds of metal3.io does, which is unknown",
     ),
 ];
 

@@ -116,7 +116,7 @@ type Minor = (u64, u64);
 
 /// Projects that sources name, with the first and the last minor version that is known of each.
 const KNOWN: &[(&str, Minor, Minor)] = &[
-    ("cluster-api-ipam-provider-in-cluster", (1, 0), (1, 0)),
+    ("cluster-api-ipam-provider-in-cluster", (1, 0), (1, 1)),
     ("cluster-api", (1, 5), (1, 14)),
     ("cluster-api-addon-provider-helm", (0, 6), (0, 6)),
     ("cluster-api-provider-rke2", (0, 2), (0, 25)),

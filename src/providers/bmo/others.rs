@@ -58,7 +58,7 @@ impl Webhook for Others {
                 Some(old) => resubscribed(old, write.new, &spec, &mut out),
             },
             ATTACHMENT if write.past().is_none_or(|old| is_other(old, write.new)) => {
-                attached(write.new, &spec, &mut out)
+                attached(write.new, &spec, &mut out);
             }
             _ => {}
         }
