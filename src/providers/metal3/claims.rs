@@ -35,17 +35,17 @@ impl Webhook for Given {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
-        let address = |side: &Value| text(side, "/spec/address").unwrap_or_default().to_owned();
+        let said = |side: &Value| text(side, "/spec/address").unwrap_or_default().to_owned();
         match write.past() {
             Some(old) => {
-                if address(old) != address(write.new) {
+                if said(old) != said(write.new) {
                     refuse(&mut out, RULE, &spec, "address", "it cannot change");
                 }
                 stays(old, write.new, &["pool", "claim"], &mut out);
             }
             None => {
                 named(write.new, &["pool", "claim"], &mut out);
-                if addresses::address(&address(write.new)).is_none() {
+                if addresses::address(&said(write.new)).is_none() {
                     refuse(&mut out, RULE, &spec, "address", "it is no address");
                 }
                 asked(write.new, &mut out);

@@ -33,10 +33,16 @@ pub(super) fn fill_in(kind: &str, api_version: &str, object: &mut Value) {
     }
 }
 
-/// What is refused about an object; the old side is `None` where it is new.
-pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions, out: &mut Vec<Refusal>) {
+/// What is refused about an object of a kind under an `apiVersion`; the old side is `None` where it is new.
+pub(super) fn refusals(
+    word: (&str, &str),
+    old: Option<&Value>,
+    new: &Value,
+    versions: &Versions,
+    out: &mut Vec<Refusal>,
+) {
     let spec = Path::root().key("spec");
-    match (kind, old) {
+    match (word.0, old) {
         // Since 1.13 one without a strategy is let through, but not as a template.
         ("Metal3Remediation", _) if versions.has(&V1BETA2) && new.pointer("/spec/strategy").is_none() => {}
         ("Metal3Remediation", _) => remediation(new.get("spec"), &spec, out),
@@ -44,7 +50,7 @@ pub(super) fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &
             remediation(new.pointer("/spec/template/spec"), &spec.key("template").key("spec"), out);
         }
         (DATA_TEMPLATE, None) => data_template(new, &spec, versions, out),
-        ("Metal3Data", None) => data(new, &spec, versions, out),
+        ("Metal3Data", None) => data(new, word.1, &spec, versions, out),
         ("Metal3Data", Some(old)) => {
             let index = |side: &Value| side.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
             if index(old) != index(new) {
@@ -96,22 +102,21 @@ fn remediation(spec: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// The data of a host is called as its template, and counted.
-fn data(new: &Value, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
+/// The data of a host is called as its template, and counted. One of v1beta2 is called as it likes where it does not say both.
+fn data(new: &Value, api_version: &str, at: &Path, versions: &Versions, out: &mut Vec<Refusal>) {
     let index = new.pointer("/spec/index").and_then(Value::as_i64).unwrap_or(0);
     if index < 0 {
         refuse(out, RULE, at, "index", "it is not below 0");
     }
+    let says_both = ["/spec/template/name", "/spec/index"].iter().all(|said| new.pointer(said).is_some());
+    if api_version.ends_with("v1beta2") && !says_both {
+        return;
+    }
     let reference = text(new, "/spec/templateReference").filter(|_| !versions.has(&DATA_NAME));
     let template = reference.or_else(|| text(new, "/spec/template/name")).unwrap_or_default();
     if text(new, "/metadata/name") != Some(&format!("{template}-{index}")) {
-        refuse(
-            out,
-            RULE,
-            &Path::root().key("metadata"),
-            "name",
-            "it must be the name of the template, - and the index",
-        );
+        let message = "it must be the name of the template, - and the index";
+        refuse(out, RULE, &Path::root().key("metadata"), "name", message);
     }
 }
 
@@ -167,7 +172,7 @@ mod tests {
         let mut new = new;
         fill_in(kind, "v1beta1", &mut new);
         let mut out = Vec::new();
-        refusals(kind, old.as_ref(), &new, &Versions::told("metal3", version), &mut out);
+        refusals((kind, "v1beta1"), old.as_ref(), &new, &Versions::told("metal3", version), &mut out);
         out.into_iter().map(|refusal| refusal.path.to_string()).collect()
     }
 

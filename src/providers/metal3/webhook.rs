@@ -68,13 +68,7 @@ impl Webhook for Metal3 {
     }
 
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        // A Metal3Data of v1beta2 is called as it likes where it does not say both its template and its index.
-        let is_whole = || ["/spec/template/name", "/spec/index"].iter().all(|at| write.new.pointer(at).is_some());
-        let mut out = refusals(write.kind_name(), write.past(), write.new, write.versions);
-        if write.kind_name() == "Metal3Data" && write.api_version.ends_with("v1beta2") && !is_whole() {
-            out.retain(|refusal| !refusal.path.starts_with(&["metadata"]));
-        }
-        out
+        refusals((write.kind_name(), write.api_version), write.past(), write.new, write.versions)
     }
 }
 
@@ -123,12 +117,12 @@ fn has_two_words(versions: &Versions) -> bool {
     versions.has(&TWO_WORDS) && !versions.has(&V1BETA2)
 }
 
-/// What is refused about an object; the old side is `None` where it is new.
+/// What is refused about an object of a kind under an `apiVersion`; the old side is `None` where it is new.
 #[must_use]
-fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
+fn refusals(word: (&str, &str), old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let spec = Path::root().key("spec");
-    match kind {
+    match word.0 {
         "Metal3Machine" => {
             image(new.get("spec"), &spec, versions, &mut out);
             secrets(new, &spec, versions, &mut out);
@@ -143,7 +137,7 @@ fn refusals(kind: &str, old: Option<&Value>, new: &Value, versions: &Versions) -
             let was = old.filter(|_| versions.has(&V1BETA2));
             [Some(new), was].into_iter().flatten().for_each(|side| template_endpoint(side, &spec, &mut out));
         }
-        _ => others::refusals(kind, old, new, versions, &mut out),
+        _ => others::refusals(word, old, new, versions, &mut out),
     }
     out
 }
@@ -234,7 +228,7 @@ mod tests {
     use super::*;
 
     fn refused(kind: &str, version: &str, old: Option<Value>, new: Value) -> Vec<String> {
-        let found = refusals(kind, old.as_ref(), &new, &Versions::told("metal3", version));
+        let found = refusals((kind, "v1beta1"), old.as_ref(), &new, &Versions::told("metal3", version));
         found.into_iter().map(|refusal| refusal.path.to_string()).collect()
     }
 
