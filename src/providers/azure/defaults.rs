@@ -16,10 +16,7 @@ pub(super) fn managed(object: &mut Value, name: &str) {
     with_v(object.pointer_mut("/spec/version"));
     let cluster = object.pointer("/metadata/labels").and_then(|labels| labels.get(CLUSTER_NAME)).cloned();
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    blank(spec, "sku", json!({"tier": "Free"}));
-    if let Some(tier) = spec.get_mut("sku").and_then(|sku| sku.get_mut("tier")).filter(|tier| **tier == "Paid") {
-        *tier = json!("Standard");
-    }
+    price(spec);
     if let Some(cluster) = cluster {
         give(spec, "resourceGroupName", || cluster.clone());
         if let Some(member) = spec.get_mut("fleetsMember").and_then(Value::as_object_mut) {
@@ -46,6 +43,28 @@ pub(super) fn managed(object: &mut Value, name: &str) {
             plan.as_object_mut().into_iter().for_each(|plan| give(plan, "name", || json!(own)));
         }
     }
+}
+
+/// What AKS asks for a control plane; `Paid` is the old word.
+fn price(spec: &mut Map) {
+    blank(spec, "sku", json!({"tier": "Free"}));
+    if let Some(tier) = spec.get_mut("sku").and_then(|sku| sku.get_mut("tier")).filter(|tier| **tier == "Paid") {
+        *tier = json!("Standard");
+    }
+}
+
+/// Fills in the template of a control plane that AKS manages (`azuremanagedcontrolplanetemplate_default.go`).
+pub(super) fn managed_template(spec: &mut Map, name: &str) {
+    blank(spec, "networkPlugin", json!("azure"));
+    blank(spec, "loadBalancerSKU", json!("Standard"));
+    blank(spec, "enablePreviewFeatures", json!(false));
+    with_v(spec.get_mut("version"));
+    price(spec);
+    let network = child(spec, "virtualNetwork");
+    give(network, "cidrBlock", || json!("10.0.0.0/8"));
+    let subnet = child(network, "subnet");
+    give(subnet, "name", || json!(name));
+    give(subnet, "cidrBlock", || json!("10.240.0.0/16"));
 }
 
 /// Pointers in Go that must be there: one that is not there stays away, and the schema refuses it.
@@ -178,6 +197,18 @@ mod tests {
         assert_eq!(filled(json!({})), json!({"networkInterfaces": [{"privateIPConfigs": 1}]}));
         let ultra = filled(json!({"dataDisks": [{"managedDisk": {"storageAccountType": "UltraSSD_LRS"}}]}));
         assert_eq!(ultra["dataDisks"][0]["cachingType"], json!("None"));
+    }
+
+    #[test]
+    fn a_template_that_aks_manages_gets_its_network() {
+        let mut spec = json!({"version": "1.32.0", "networkPlugin": "kubenet", "sku": {"tier": "Paid"}});
+        managed_template(spec.as_object_mut().expect("a map"), "a");
+        assert_eq!(
+            spec,
+            json!({"version": "v1.32.0", "networkPlugin": "kubenet", "sku": {"tier": "Standard"},
+                "loadBalancerSKU": "Standard", "enablePreviewFeatures": false,
+                "virtualNetwork": {"cidrBlock": "10.0.0.0/8", "subnet": {"name": "a", "cidrBlock": "10.240.0.0/16"}}})
+        );
     }
 
     #[test]

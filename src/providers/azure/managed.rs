@@ -16,17 +16,27 @@ pub(super) fn refusals(old: Option<&Value>, new: &Value, at: &Path, out: &mut Ve
         changed(old, new, at, out);
     }
     let Some(spec) = new.get("spec") else { return };
-    let name = text(new, "/metadata/name").unwrap_or_default().to_ascii_lowercase();
-    if name.contains("microsoft") || name.contains("windows") {
-        refuse(
-            out,
-            RULE,
-            &Path::root().key("metadata"),
-            "name",
-            "AKS keeps the words microsoft and windows for itself",
-        );
-    }
     basics(spec, at, out);
+    common(new, spec, at, out);
+}
+
+/// What is refused about a template of one, new or not (`azuremanagedcontrolplanetemplate_validation.go`
+/// validateAzureManagedControlPlaneTemplate). What a later write cannot change is not told here: each change is held as unknown.
+pub(super) fn template(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let Some(spec) = new.pointer("/spec/template/spec") else { return };
+    common(new, spec, &at.key("template").key("spec"), out);
+}
+
+/// What is asked of both.
+fn common(object: &Value, spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    let name = text(object, "/metadata/name").unwrap_or_default().to_ascii_lowercase();
+    if name.contains("microsoft") || name.contains("windows") {
+        let message = "AKS keeps the words microsoft and windows for itself";
+        refuse(out, RULE, &Path::root().key("metadata"), "name", message);
+    }
+    if !is_version(text(spec, "/version").unwrap_or_default()) {
+        refuse(out, RULE, at, "version", "it must be a version such as v1.31.0");
+    }
     network(spec, at, out);
     balancer(spec, at, out);
     access(spec, at, out);
@@ -35,10 +45,10 @@ pub(super) fn refusals(old: Option<&Value>, new: &Value, at: &Path, out: &mut Ve
     extensions(spec, at, out);
 }
 
-/// Names, versions and identities.
+/// Names and identities.
 fn basics(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    if !is_version(text(spec, "/version").unwrap_or_default()) {
-        refuse(out, RULE, at, "version", "it must be a version such as v1.31.0");
+    if text(spec, "/networkPluginMode") == Some("overlay") && text(spec, "/networkPlugin") == Some("kubenet") {
+        refuse(out, RULE, at, "networkPluginMode", "the plugin kubenet knows no overlay");
     }
     if text(spec, "/sshPublicKey").is_some_and(|key| !is_key(key)) {
         refuse(out, RULE, at, "sshPublicKey", "it is no public key in base64");
@@ -95,9 +105,6 @@ fn is_version(told: &str) -> bool {
 /// Plugins and policies of the network, and its ranges.
 fn network(spec: &Value, at: &Path, out: &mut Vec<Refusal>) {
     let is_overlay = text(spec, "/networkPluginMode") == Some("overlay");
-    if is_overlay && text(spec, "/networkPlugin") == Some("kubenet") {
-        refuse(out, RULE, at, "networkPluginMode", "the plugin kubenet knows no overlay");
-    }
     let policy = text(spec, "/networkPolicy");
     let plane = text(spec, "/networkDataplane");
     if policy == Some("cilium") && plane.is_some_and(|plane| plane != "cilium") {

@@ -41,6 +41,7 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
     known("AzureMachinePool", Role::InfraPool),
     known("AzureManagedControlPlane", Role::Other),
+    known("AzureManagedControlPlaneTemplate", Role::Template),
     known("AzureManagedMachinePool", Role::InfraPool),
     known("AzureManagedMachinePoolTemplate", Role::Template),
 ];

@@ -42,6 +42,7 @@ impl Webhook for Azure {
             }
             ("AzureMachineTemplate", Some(spec)) => defaults::machine(spec),
             ("AzureManagedControlPlane", _) => defaults::managed(object, &name),
+            ("AzureManagedControlPlaneTemplate", Some(spec)) => defaults::managed_template(spec, &name),
             ("AzureManagedMachinePool", _) => {
                 if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
                     defaults::called(spec, "name", &name);
@@ -91,6 +92,7 @@ impl Webhook for Azure {
             }
             ("AzureClusterIdentity", _) => credentials(write.new, &spec, &mut out),
             ("AzureManagedControlPlane", _) => managed::refusals(write.past(), write.new, &spec, &mut out),
+            ("AzureManagedControlPlaneTemplate", _) => managed::template(write.new, &spec, &mut out),
             ("AzureManagedMachinePool", _) => {
                 managed_pool::labels(write.new, &spec, &mut out);
                 if write.is_new {

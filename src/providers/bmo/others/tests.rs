@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::kinds::Versions;
-use crate::kinds::around::Found;
-use crate::providers::{kind, recorded};
+use crate::kinds::around::{self, Found};
+use crate::providers::{on_write, recorded};
 use crate::tree::json;
 
 /// A cluster with these hosts.
@@ -28,23 +28,13 @@ fn refused_beside(version: &str, name: &str, sides: (Option<&Value>, &Value), ho
         "" => Versions::told("metal3", "v1.13.0"),
         told => Versions::told("baremetal-operator", &format!("v{told}.0")),
     };
-    let write = Write {
-        key: &key,
-        kind: kind(&key),
-        api_version: "metal3.io/v1alpha1",
-        is_new: old.is_none(),
-        live: old,
-        old: old.unwrap_or(new),
-        new,
-        versions: &versions,
-        gate: &|_| crate::kinds::gates::State::Off,
-    };
-    let mut out = Others.refusals(&write);
-    // What is found is asked last.
-    if out.is_empty() {
-        out = crate::kinds::around::outcome(Others.looks_up(&write, &Hosts(hosts.to_vec()))).0;
-    }
-    out.into_iter().map(|refusal| refusal.path.to_string()).collect()
+    let refusals = on_write(&key, "metal3.io/v1alpha1", (old, new), |write| {
+        let write = Write { versions: &versions, ..*write };
+        let out = Others.refusals(&write);
+        // What is found is asked last.
+        if out.is_empty() { around::outcome(Others.looks_up(&write, &Hosts(hosts.to_vec()))).0 } else { out }
+    });
+    refusals.into_iter().map(|refusal| refusal.path.to_string()).collect()
 }
 
 /// The same of a spec, with nothing around.

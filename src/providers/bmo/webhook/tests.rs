@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::object::Key;
-use crate::providers::{kind, recorded};
+use crate::providers::{on_write, recorded};
 use crate::tree::json;
 
 /// The places that refuse a write under a version; without one nobody told it.
@@ -20,18 +20,10 @@ fn refused_as(version: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
         "" => Versions::told("metal3", "v1.13.0"),
         told => Versions::told("baremetal-operator", told),
     };
-    let write = Write {
-        key: &key,
-        kind: kind(&key),
-        api_version: "metal3.io/v1alpha1",
-        is_new: old.is_none(),
-        live: old,
-        old: old.unwrap_or(new),
-        new,
-        versions: &versions,
-        gate: &|_| crate::kinds::gates::State::Off,
-    };
-    Hosts.refusals(&write).into_iter().map(|refusal| refusal.path.to_string()).collect()
+    let refusals = on_write(&key, "metal3.io/v1alpha1", (old, new), |write| {
+        Hosts.refusals(&Write { versions: &versions, ..*write })
+    });
+    refusals.into_iter().map(|refusal| refusal.path.to_string()).collect()
 }
 
 /// A host behind Redfish with some more.
