@@ -11,7 +11,7 @@ use crate::apiserver::admission::{Admission, Sides};
 use crate::kinds::contract::{INFRASTRUCTURE, MACHINE_POOL};
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff};
-use crate::model::{Action, Basis, Cause, Classified, Effect, Finding, Pair, RuleId};
+use crate::model::{Action, Cause, Classified, Effect, Finding, Pair, RuleId};
 use crate::object::Path;
 use crate::providers::kind;
 use crate::tree::Value;
@@ -96,7 +96,8 @@ pub(super) fn updated(
     }
     let is_refused = is_refused(pair, admission);
     let mut outcome = Outcome { answers, basis: assessment.map(|assessment| assessment.basis), ..Outcome::default() };
-    // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored.
+    // Machines may come to differ by what the write does beside its changes, such as the order in which lists are stored, or a field that
+    // is filled in from another one.
     if let Some(cause) =
         assessment.filter(|_| !is_refused).and_then(|assessment| unexplained(&subject, pair, assessment))
         && outcome.answers.iter().all(|answer| answer.effect < Effect::Rollout)
@@ -105,7 +106,7 @@ pub(super) fn updated(
         outcome.effect = Effect::Rollout;
         outcome.rule.clone_from(&answer.rule);
         outcome.because = format!(
-            "{} is written in another form than the Machines were made of, such as another order of a list; {}",
+            "{} is stored otherwise than the Machines were made of, such as in another order or filled in from another field; {}",
             cause.path, answer.because
         );
     }
@@ -131,9 +132,9 @@ pub(super) fn updated(
     outcome
 }
 
-/// Why Machines that were read are replaced by the write, where nothing holds them back and no change says so.
+/// Why Machines, read or told by the old spec, are replaced by the write, where nothing holds them back and no change says so.
 fn unexplained<'a>(subject: &Subject<'_>, pair: &Pair, assessment: &'a Assessment) -> Option<&'a Cause> {
-    if assessment.basis != Basis::Machines || assessment.waits() {
+    if assessment.waits() {
         return None;
     }
     let changed: Vec<Path> = pair.changes.iter().map(|change| subject.moved(&change.path)).collect();

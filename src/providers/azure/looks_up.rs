@@ -25,8 +25,8 @@ const MOVED: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 pub(super) fn of(write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
     let mut out = Vec::new();
     let mut look = |(group, kind): (&str, &str), below: &str, wanted: String, is_it: &dyn Fn(&Key, &Value) -> bool| {
-        let path = Path::root().key("spec");
-        let path = if below.is_empty() { path } else { path.key(below) };
+        let keys = below.split('/').filter(|key| !key.is_empty());
+        let path = keys.fold(Path::root().key("spec"), |path, key| path.key(key));
         out.push(LookUp {
             found: around.find(group, kind, is_it),
             refuses: Refuses::Missing,
@@ -38,7 +38,8 @@ pub(super) fn of(write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
     match write.kind_name() {
         "AzureMachinePool" => pool(write, &mut look),
         "AzureManagedMachinePool" => system(write, &mut look),
-        "AzureManagedControlPlane" => network(write, &mut look),
+        "AzureManagedControlPlane" => network(write, "dnsServiceIP", &mut look),
+        "AzureManagedControlPlaneTemplate" => network(write, "template/spec/dnsServiceIP", &mut look),
         _ => {}
     }
     out
@@ -83,14 +84,14 @@ fn system(write: &Write<'_>, look: &mut Look<'_>) {
     });
 }
 
-/// A control plane of AKS with the label of its Cluster: the webhook reads the ranges of that Cluster.
-fn network(write: &Write<'_>, look: &mut Look<'_>) {
+/// A control plane of AKS, or a template of one, with the label of its Cluster: the webhook reads the ranges of that Cluster.
+fn network(write: &Write<'_>, place: &str, look: &mut Look<'_>) {
     let Some(name) = cluster(write.new) else { return };
     let is_cluster = |key: &Key| key.name == name && key.namespace == write.key.namespace;
     look((CORE, CLUSTER), "", format!("the Cluster {name} of its label {CLUSTER_NAME}"), &|key, _| is_cluster(key));
-    let Some(address) = text(write.new, "/spec/dnsServiceIP") else { return };
-    let wanted = format!("the Cluster {name} with one range of services that holds {address}");
-    look((CORE, CLUSTER), "dnsServiceIP", wanted, &|key, cluster| is_cluster(key) && serves(cluster, address));
+    let Some(address) = text(write.new, &format!("/spec/{place}")) else { return };
+    let wanted = format!("the Cluster {name} with one range of services that holds {address}, which ends with .10");
+    look((CORE, CLUSTER), place, wanted, &|key, cluster| is_cluster(key) && serves(cluster, address));
 }
 
 /// The Cluster of a label.
@@ -103,7 +104,9 @@ fn serves(cluster: &Value, address: &str) -> bool {
     let mut ranges = list(cluster, "/spec/clusterNetwork/services/cidrBlocks").filter_map(Value::as_str);
     let range = ranges.next().and_then(|range| range.parse::<ipnet::IpNet>().ok());
     let address = address.parse::<IpAddr>().ok();
-    ranges.next().is_none() && range.zip(address).is_some_and(|(range, address)| range.contains(&address))
+    let is_usual = |address: &IpAddr| address.to_string().ends_with(".10");
+    ranges.next().is_none()
+        && range.zip(address.filter(is_usual)).is_some_and(|(range, address)| range.contains(&address))
 }
 
 #[cfg(test)]
@@ -189,5 +192,17 @@ mod tests {
         assert_eq!(refused(&own, (None, &plane), vec![cluster("192.168.0.0/16")]), ["spec.dnsServiceIP"]);
         assert_eq!(refused(&own, (None, &plane), vec![cluster("10.0.0.0/24")]), [""; 0]);
         assert_eq!(refused(&own, (None, &json!({"spec": {}})), vec![]), [""; 0], "no label");
+        let mut other = plane.clone();
+        other["spec"]["dnsServiceIP"] = json!("10.0.0.11");
+        assert_eq!(
+            refused(&own, (None, &other), vec![cluster("10.0.0.0/24")]),
+            ["spec.dnsServiceIP"],
+            "AKS takes .10 alone"
+        );
+        let template = json!({"metadata": plane["metadata"], "spec": {"template": {"spec": plane["spec"]}}});
+        let own = key("AzureManagedControlPlaneTemplate", "demo");
+        let place = "spec.template.spec.dnsServiceIP";
+        assert_eq!(refused(&own, (None, &template), vec![cluster("192.168.0.0/16")]), [place]);
+        assert_eq!(refused(&own, (None, &template), vec![cluster("10.0.0.0/24")]), [""; 0]);
     }
 }

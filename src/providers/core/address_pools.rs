@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use crate::kinds::Webhook;
 use crate::kinds::addresses;
-use crate::kinds::around::{Around, Found, LookUp, Refuses};
+use crate::kinds::around::{Around, LookUp, Refuses};
 use crate::kinds::contract::IPAM;
 use crate::kinds::fields::{list, number, text};
 use crate::kinds::webhook::{Refusal, Write, refuse};
@@ -59,21 +59,15 @@ impl Webhook for Pools {
     }
 
     fn looks_up(&self, write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
-        let Some((old, new)) = write.past().zip(given_out(write.new)) else { return Vec::new() };
+        let Some((_, new)) = write.past().zip(given_out(write.new)) else { return Vec::new() };
         let pool = write.key;
         let leaves = |address: &Value| {
             let parsed = text(address, "/spec/address").and_then(|address| address.parse::<IpAddr>().ok()).map(bits);
             parsed.is_some_and(|at| !new.iter().any(|(first, last)| (*first..=*last).contains(&at)))
         };
-        let found = around.find(IPAM, "IPAddress", &|key, address| is_of(pool, key, address) && leaves(address));
-        // The webhook asks of all addresses in use, those too that were outside before. Where none leaves the pool, and those in use were
-        // not read, nothing says that there is such a one.
-        let keeps = given_out(old).is_some_and(|old| old.iter().all(|range| without(vec![*range], &new).is_empty()));
-        if keeps && matches!(found, Found::Missing | Found::Unread) {
-            return Vec::new();
-        }
+        // The webhook asks of all addresses in use, those too that were outside before.
         vec![LookUp {
-            found,
+            found: around.find(IPAM, "IPAddress", &|key, address| is_of(pool, key, address) && leaves(address)),
             refuses: Refuses::There,
             rule: RULE,
             path: Path::root().key("spec"),
@@ -217,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_leaves_is_looked_for() {
+    fn what_is_left_out_is_found() {
         let pool = |range: &str| json!({"addresses": [range], "prefix": 24});
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), "10.0.0.20"), []);
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.0/24"), "10.0.0.20"), []);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), "10.0.0.20"), [Found::Missing]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.0/24"), "10.0.0.20"), [Found::Missing]);
         let fewer = |in_use| looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.30"), in_use);
         assert_eq!(fewer("10.0.0.40"), [Found::There]);
         assert_eq!(fewer("10.0.0.20"), [Found::Missing]);
@@ -228,11 +222,11 @@ mod tests {
         with_gateway["gateway"] = json!("10.0.0.10");
         assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway.clone(), "10.0.0.10"), [Found::There]);
         with_gateway["gateway"] = json!("10.0.0.1");
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway, "10.0.0.10"), []);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway, "10.0.0.10"), [Found::Missing]);
         let mut excluded = pool("10.0.0.10-10.0.0.50");
         excluded["excludedAddresses"] = json!(["10.0.0.20-10.0.0.30"]);
         assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), excluded.clone(), "10.0.0.25"), [Found::There]);
-        assert_eq!(looked(excluded, pool("10.0.0.10-10.0.0.50"), "10.0.0.15"), []);
+        assert_eq!(looked(excluded, pool("10.0.0.10-10.0.0.50"), "10.0.0.15"), [Found::Missing]);
     }
 
     #[test]
@@ -240,7 +234,7 @@ mod tests {
         let pool = |range: &str| json!({"addresses": [range], "prefix": 24});
         let more = |in_use| looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), in_use);
         assert_eq!(more("10.0.0.95"), [Found::There]);
-        assert_eq!(more("10.0.0.80"), []);
+        assert_eq!(more("10.0.0.80"), [Found::Missing]);
         assert_eq!(looked(pool("10.0.0.10"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
         assert_eq!(looked(pool("broken"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
     }
