@@ -51,7 +51,6 @@ pub(super) async fn all(
     removed(caller, online, &mut catalogue, outcome, progress).await;
     data::around(caller, online, &mut catalogue, outcome, progress).await;
     installed::read(caller, &mut catalogue, outcome).await;
-    installed::gates(caller, &mut catalogue, outcome).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
     data::named(caller, online, &catalogue, outcome).await;
     remote::read(caller, online, &catalogue, own, outcome).await;
@@ -59,6 +58,8 @@ pub(super) async fn all(
     standing::namespaces(caller, online, outcome).await;
     standing::objects(caller, online, &mut catalogue, outcome).await;
     taken::over(caller, online, &mut catalogue, outcome, progress).await;
+    // Last, since it can be done without: where it is not answered, it uses up what is left of the deadline.
+    installed::gates(caller, &mut catalogue, outcome).await;
 }
 
 /// Objects whose namespace nobody said cannot be looked up.
