@@ -119,7 +119,7 @@ fn play(stage: &mut Stage<'_>, write: &Write) -> Played {
     let stream = Stage::stream(&objects);
     let outcome = stage.act(objects, write.way, write.hurried);
     let mark = score::mark(&forecast, &outcome, write.hurried);
-    stage.announce(score::names(&forecast.report));
+    stage.announce(score::names(&forecast.report), &outcome.gone);
     Played { forecast, outcome, mark, stream, world: stage.world(), base, asked, took: began.elapsed() }
 }
 

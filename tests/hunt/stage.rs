@@ -147,12 +147,17 @@ impl<'a> Stage<'a> {
         None
     }
 
-    /// Remembers what was foretold of the last write for as long as it is being carried out.
-    pub(crate) fn announce(&mut self, names: impl Iterator<Item = String>) {
-        if !self.under_way {
+    /// Remembers what was foretold of the last write for as long as it is being carried out: workers of a topology wait for the control
+    /// plane, and then for each other, and in between nothing moves.
+    pub(crate) fn announce(&mut self, names: impl Iterator<Item = String>, gone: &BTreeSet<String>) {
+        let goes_on = !self.announced.is_disjoint(gone);
+        if !self.under_way && !goes_on {
             self.announced.clear();
         }
         self.announced.extend(names);
+        let has_begun = goes_on || !self.announced.is_disjoint(gone);
+        self.announced.retain(|name| !gone.contains(name));
+        self.under_way |= has_begun && !self.announced.is_empty();
     }
 
     /// Whether the last write is still being carried out.
