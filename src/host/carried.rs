@@ -12,6 +12,7 @@ use crate::hashed::HashSet;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::providers::carriers;
 use crate::tree::{Map, Value};
 use crate::world::remote::Leads;
 use crate::world::{BaseKind, LiveKind, Unread, World};
@@ -90,7 +91,8 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     for gone in old.objects() {
         // What goes with a release of Flux is read from the cluster, where there is one.
         let seen = kinds::may_take_others(&gone.key) && run.world.source.kind == LiveKind::Cluster;
-        if !seen && !run.is_written(&gone.key) && run.was_written(gone) && inside::is_carrier(gone) {
+        let takes_nothing = seen || carriers::is_source(&gone.key.group);
+        if !takes_nothing && !run.is_written(&gone.key) && run.was_written(gone) && inside::is_carrier(gone) {
             let leads = match sources.are_only_remote(&gone.key) {
                 true => Leads::Elsewhere,
                 false => remotes.leads(&gone.key, gone.value()?.as_ref()),
@@ -315,9 +317,11 @@ mod tests {
         assert_eq!(named(&predicted(&[here.clone(), source("a")], &old_render(&old[..2]))), ["HelmRelease n/r"]);
         here["metadata"]["name"] = json!("here");
         let both = [remote("v1"), here.clone(), source("b")];
-        assert_eq!(named(&predicted(&both, &old_render(&[remote("v1"), here, source("a")]))), ["HelmRepository n/cni"]);
+        assert_eq!(named(&predicted(&both, &old_render(&[remote("v1"), here.clone(), source("a")]))), ["HelmRepository n/cni"]);
         // A source that nothing here names may be that of somebody else.
         assert_eq!(named(&predicted(&[source("b")], &old_render(&[source("a")]))), ["HelmRepository n/cni"]);
+        // One that goes takes nothing away that was rendered from it.
+        assert_eq!(named(&predicted(&[here.clone()], &old_render(&[here.clone(), source("a")]))), [""; 0]);
         let application = |server: &str, revision: &str| {
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a", "namespace": "n"},
                 "spec": {"destination": {"server": server}, "source": {"targetRevision": revision}}})

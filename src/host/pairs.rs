@@ -137,6 +137,7 @@ pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) 
         predicted: None,
         sent: None,
         renamed_from: None,
+        takes_over: false,
         changes: Vec::new(),
         effect: Effect::None,
         waits: None,

@@ -54,7 +54,12 @@ pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
     let missed = still_in_use(out, world);
     // The old one is shown in its successor, unless somebody else cannot do without it.
     consumed.retain(|key| !missed.contains(key));
-    out.pairs.retain(|pair| pair.action != Action::Delete || !consumed.contains(&pair.key));
+    let is_shown = |pair: &Pair| pair.action == Action::Delete && consumed.contains(&pair.key);
+    let gone: HashSet<Key> = out.pairs.iter().filter(|pair| is_shown(pair)).map(|pair| pair.key.clone()).collect();
+    out.pairs.retain(|pair| !is_shown(pair));
+    for pair in &mut out.pairs {
+        pair.takes_over = pair.predecessor().is_some_and(|old| gone.contains(&old));
+    }
 }
 
 /// The references that an owner moves, or that differ between an old template and its successor.

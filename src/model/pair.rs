@@ -129,6 +129,8 @@ pub struct Pair {
     pub sent: Option<Sent>,
     /// Name of the template that this one takes the place of, found by the reference that moves.
     pub renamed_from: Option<String>,
+    /// Whether that one goes with the same write, and is shown here alone.
+    pub takes_over: bool,
     /// Differences, unjudged at first.
     pub changes: Vec<Change>,
     /// Effect of the object as a whole: the worst of its changes, or of its deletion.
@@ -184,6 +186,13 @@ impl Pair {
             Some(sent) => (sent.live.as_ref(), sent.predicted.as_ref()),
             None => (self.live.as_ref(), self.predicted.as_ref()),
         }
+    }
+
+    /// The template that this one takes the place of.
+    #[must_use]
+    pub fn predecessor(&self) -> Option<Key> {
+        let name = self.renamed_from.clone()?;
+        Some(Key { name, ..self.key.clone() })
     }
 
     /// Sets the effect to the worst of what is known so far and the changes.

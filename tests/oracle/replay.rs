@@ -462,6 +462,7 @@ fn pair(key: Key, api_version: &str, action: Action, (live, predicted): (Option<
         predicted: Some(predicted),
         sent: None,
         renamed_from: None,
+        takes_over: false,
         effect: Effect::None,
         waits: None,
         basis: None,

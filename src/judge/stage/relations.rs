@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Stage, may_be_equal};
 use crate::alike::{self, Cases, Kept};
-use crate::compare::Action;
+use crate::compare::{Action, Pair};
 use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
@@ -217,8 +217,9 @@ impl Stage<'_> {
 
     /// The objects after the write that can refer to something.
     fn referring(&self) -> Vec<Key> {
-        let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete);
-        let gone: BTreeSet<&Key> = deleted.map(|pair| &pair.key).collect();
+        let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete).map(|pair| pair.key.clone());
+        let replaced = self.pairs.iter().filter(|pair| pair.takes_over).filter_map(Pair::predecessor);
+        let gone: BTreeSet<Key> = deleted.chain(replaced).collect();
         self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key))
     }
 

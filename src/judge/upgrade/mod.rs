@@ -109,6 +109,7 @@ fn unwritten(object: &Object) -> Option<Pair> {
         predicted: Some(value),
         sent: None,
         renamed_from: None,
+        takes_over: false,
         changes: Vec::new(),
         effect: Effect::None,
         waits: None,
