@@ -3,8 +3,10 @@
 
 use crate::cluster::needs::{BOOTSTRAP, CORE, INFRASTRUCTURE};
 use crate::cluster::plan::Keep;
-use crate::kinds::contract::{MACHINE, MACHINE_SET};
+use crate::kinds::Role;
+use crate::kinds::contract::{MACHINE, MACHINE_SET, TOPOLOGY_MANAGER};
 use crate::object::ApiVersion;
+use crate::providers::kind_of;
 use crate::tree::{Map, Value};
 
 /// Prunes one object as it came from the server.
@@ -12,8 +14,9 @@ pub(super) fn prune(value: &mut Value, keep: Keep) {
     let Some(map) = value.as_object_mut() else { return };
     let group = map.get("apiVersion").and_then(Value::as_str).map(|text| ApiVersion::parse(text).group.to_owned());
     let kind = map.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let role = kind_of(group.as_deref().unwrap_or_default(), &kind).role;
     if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-        of_metadata(metadata, keep);
+        of_metadata(metadata, keep, role);
     }
     match (group.as_deref().unwrap_or_default(), kind.as_str()) {
         // A mirror reads the spec and the annotations of what belongs to a Machine, never its status.
@@ -27,10 +30,19 @@ pub(super) fn prune(value: &mut Value, keep: Keep) {
     }
 }
 
-/// Metadata: who wrote which field, and what `kubectl apply` wrote last, matter only for objects that are written.
-fn of_metadata(metadata: &mut Map, keep: Keep) {
+/// Metadata: who wrote which field, and what `kubectl apply` wrote last, matter only for objects that are written; and what the topology
+/// controller wrote, where it writes its class's template onto an object.
+fn of_metadata(metadata: &mut Map, keep: Keep, role: Role) {
     if !keep.managed_fields {
-        metadata.shift_remove("managedFields");
+        match metadata.get_mut("managedFields").and_then(Value::as_array_mut) {
+            Some(entries) if matches!(role, Role::ControlPlane | Role::InfraCluster) => {
+                entries.retain(|entry| entry.get("manager").and_then(Value::as_str) == Some(TOPOLOGY_MANAGER));
+                if entries.is_empty() {
+                    metadata.shift_remove("managedFields");
+                }
+            }
+            _ => drop(metadata.shift_remove("managedFields")),
+        }
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
         }
@@ -83,6 +95,24 @@ mod tests {
         let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": {"name": "m"},
             "status": {"deprecated": {"v1beta1": {"conditions": [{"type": "Ready"}]}}}});
         assert_eq!(pruned(machine.clone(), false), machine);
+    }
+
+    #[test]
+    fn what_the_topology_controller_applies_to_a_control_plane_is_known() {
+        let entry = |manager: &str| json!({"manager": manager, "fieldsV1": {"f:spec": {}}});
+        let object = |kind: &str, managers: &[&str]| {
+            let entries: Vec<Value> = managers.iter().map(|manager| entry(manager)).collect();
+            json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": kind,
+                "metadata": {"name": "m", "managedFields": entries}})
+        };
+        let plane = pruned(object("KubeadmControlPlane", &["capi-topology", "manager"]), false);
+        assert_eq!(plane, object("KubeadmControlPlane", &["capi-topology"]));
+        for kept in [
+            pruned(object("KubeadmControlPlane", &["manager"]), false),
+            pruned(object("KubeadmControlPlaneTemplate", &["capi-topology"]), false),
+        ] {
+            assert!(kept["metadata"].get("managedFields").is_none());
+        }
     }
 
     #[test]

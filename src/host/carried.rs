@@ -317,7 +317,10 @@ mod tests {
         assert_eq!(named(&predicted(&[here.clone(), source("a")], &old_render(&old[..2]))), ["HelmRelease n/r"]);
         here["metadata"]["name"] = json!("here");
         let both = [remote("v1"), here.clone(), source("b")];
-        assert_eq!(named(&predicted(&both, &old_render(&[remote("v1"), here.clone(), source("a")]))), ["HelmRepository n/cni"]);
+        assert_eq!(
+            named(&predicted(&both, &old_render(&[remote("v1"), here.clone(), source("a")]))),
+            ["HelmRepository n/cni"]
+        );
         // A source that nothing here names may be that of somebody else.
         assert_eq!(named(&predicted(&[source("b")], &old_render(&[source("a")]))), ["HelmRepository n/cni"]);
         // One that goes takes nothing away that was rendered from it.

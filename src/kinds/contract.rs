@@ -26,6 +26,8 @@ pub const CLUSTER_NAME: &str = words::CLUSTER_NAME;
 pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 /// Label of what belongs to a control plane.
 pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+/// The field manager by which the topology controller applies.
+pub const TOPOLOGY_MANAGER: &str = "capi-topology";
 /// Label of what a topology made.
 pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Label of a MachineDeployment that the topology controller made: the name of its group.

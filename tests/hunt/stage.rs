@@ -280,6 +280,7 @@ impl<'a> Stage<'a> {
             going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
         if self.under_way {
             due.extend(self.announced.iter().chain(&self.made).cloned());
+            due.extend(behind(&before));
         }
         let doomed = doomed(&before);
         let met = self.under_way || !doomed.is_empty();
@@ -318,6 +319,13 @@ fn doomed(before: &Sight) -> BTreeSet<String> {
         .flat_map(|check| check["status"]["targets"].as_array().into_iter().flatten().map(text))
         .collect();
     marked.map(|machine| text(&machine["metadata"]["name"])).filter(|name| targets.contains(name)).collect()
+}
+
+/// The Machines that the topology of their cluster wants at another version: each group waits for the one before it.
+fn behind(before: &Sight) -> BTreeSet<String> {
+    let wanted = before.all("clusters").find_map(|cluster| cluster["spec"]["topology"]["version"].as_str());
+    let machines = before.all("machines").filter(|machine| machine["spec"]["version"].as_str() != wanted);
+    machines.filter(|_| wanted.is_some()).map(|machine| text(&machine["metadata"]["name"])).collect()
 }
 
 /// The address of the control plane.

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use super::blueprint::{Part, Role, parts};
 use super::forecast::{drift, judged, normal_of, normal_spec};
+use super::left_out;
 use super::patches;
 use super::referenced::{self, Remembered, remembered, stored};
 use super::values;
 use super::weight::owner;
+use crate::apiserver::fields::FieldSet;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::made_by;
@@ -38,8 +40,8 @@ pub(super) struct Drift {
 
 /// What a part is in use as.
 enum InUse {
-    /// The spec of the template that an owner names, as the dry run compares it.
-    Template(Value),
+    /// The template that an owner names, and its spec as the dry run compares it.
+    Template(Key, Value),
     /// An object that is changed in place.
     Object(Key, Arc<Value>),
     /// Its owner is not there yet, so that nothing is replaced.
@@ -100,17 +102,33 @@ fn compare(side: Side<'_>, part: &Part, made: &patches::Outcome, in_use: &InUse)
     }
     let name = text(&part.reference, "/kind").unwrap_or_default();
     match in_use {
-        InUse::Template(have) => {
-            let place = drift(stage, part, &made.spec, have)?.0;
-            let says = format!("{name} of the class says another thing than the one in use ({place})");
+        InUse::Template(used, have) => {
+            if let Some((place, _)) = drift(stage, part, &made.spec, have) {
+                let says = format!("{name} of the class says another thing than the one in use ({place})");
+                return Some((Effect::Rollout, says));
+            }
+            let mut spec = stage.written_before(used)?.get("spec")?.clone();
+            let place = left_out::take(&mut spec, &owned(stage, part, used)?, &made.spec).into_iter().next()?;
+            let says = format!("{name} of the class no longer says what the one in use does ({place})");
             Some((Effect::Rollout, says))
         }
         InUse::Object(key, live) => {
             let have = json!({"template": {"spec": live.get("spec")}});
-            let (place, wanted) = drift(stage, part, &made.spec, &have)?;
-            let says = format!("{name} of the class says another thing than {key} ({place})");
             let mut new = Value::clone(live);
-            overlay(&mut new["spec"], wanted.pointer("/template/spec").unwrap_or(&Value::Null));
+            let drift = drift(stage, part, &made.spec, &have);
+            if let Some((_, wanted)) = &drift {
+                overlay(&mut new["spec"], wanted.pointer("/template/spec").unwrap_or(&Value::Null));
+            }
+            let said = made.spec.pointer("/template/spec").unwrap_or(&Value::Null);
+            let gone = owned(stage, part, key).map(|owned| left_out::take(&mut new["spec"], &of_template(owned), said));
+            let says = match (gone.iter().flatten().next(), drift) {
+                (Some(place), _) => format!("{name} of the class no longer says what {key} does ({place})"),
+                (None, Some((place, _))) => format!("{name} of the class says another thing than {key} ({place})"),
+                (None, None) => return None,
+            };
+            if let Some(mirror) = kind(key).mirror {
+                mirror.fill_in(&mut new, &stage.versions);
+            }
             let answer = judged(stage, key, (live, &new));
             match answer.effect {
                 Effect::None => None,
@@ -121,6 +139,22 @@ fn compare(side: Side<'_>, part: &Part, made: &patches::Outcome, in_use: &InUse)
         }
         InUse::Nowhere | InUse::Unread(_) => None,
     }
+}
+
+/// What the topology controller owns in the spec of what is in use for a part.
+fn owned(stage: &Stage<'_>, part: &Part, used: &Key) -> Option<FieldSet> {
+    let object = stage.scene.view.get(used).object()?.value().ok()?;
+    left_out::owned(&object, text(&part.reference, "/apiVersion")?)
+}
+
+/// Without what the controller writes beside what the template says (`exp/topology/desiredstate/desired_state.go`, computeControlPlane).
+fn of_template(mut owned: FieldSet) -> FieldSet {
+    owned.below.retain(|step, _| {
+        !step
+            .field()
+            .is_some_and(|key| ["replicas", "version", "machineTemplate", "rollout", "rolloutAfter"].contains(&key))
+    });
+    owned
 }
 
 /// Where an owner names the template of a part.
@@ -169,10 +203,11 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
     };
     if used.kind != kind {
         // Another kind is always another content.
-        return InUse::Template(Value::Null);
+        return InUse::Template(used, Value::Null);
     }
     let made = json!({"apiVersion": written.get("apiVersion"), "kind": reference_kind, "spec": spec});
-    InUse::Template(normal_of(stage, &made))
+    let normal = normal_of(stage, &made);
+    InUse::Template(used, normal)
 }
 
 /// Whether workers are in use as they would come out of a template, so that nothing is made anew, whatever that said in between: nobody
@@ -206,7 +241,7 @@ pub(super) fn is_as_made(
     }
     let have = in_use(Side::before(stage), key, cluster, part);
     let made = normal_spec(stage, (word("/kind"), now), part.role, made);
-    matches!(have, InUse::Template(have) if have == made)
+    matches!(have, InUse::Template(_, have) if have == made)
 }
 
 /// The `apiVersion` of an object.

@@ -10,6 +10,7 @@ mod domain;
 mod forecast;
 mod held;
 mod in_use;
+mod left_out;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
