@@ -13,6 +13,7 @@ use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
@@ -184,7 +185,17 @@ impl<'a> Run<'a> {
         let host = self.world.host.kind;
         let flag = |check: Result<bool, LoadError>| check.unwrap_or(false);
         let is_kept = host != Some(HostKind::Kubectl) && flag(stream::is_kept(live, host));
-        if !self.was_written(gone) || is_kept {
+        if !self.was_written(gone) {
+            return Ok(());
+        }
+        if is_kept {
+            // Old templates that a chart keeps are many, and nobody misses them.
+            if kind(&live.key).role != crate::kinds::Role::Template {
+                self.out.warnings.push(format!(
+                    "{} is not rendered any more; an annotation keeps it in place, and no release owns it from then on",
+                    live.key
+                ));
+            }
             return Ok(());
         }
         let Some(value) = self.live_value(live) else { return Ok(()) };
