@@ -344,6 +344,7 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
 /// Scenarios whose report for people lies in `testdata/human/`, in a narrow and in a wide terminal.
 const FOR_PEOPLE: &[&str] = &[
     "address-pairs-of-workers",
+    "cluster-removed-of-unknown-size",
     "flux-release-changes",
     "health-check-arrives",
     "hosts-short",

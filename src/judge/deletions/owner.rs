@@ -64,7 +64,12 @@ pub(super) fn of_cluster(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     if rollouts.is_empty() {
         rollouts.push(Rollout { machines: None, replicas: None, ..destroyed(stage, key, &Value::Null) });
     }
-    let because = format!("the whole cluster is deleted, with its infrastructure and its {count} known Machines");
+    let machines = match count {
+        0 => "all Machines that it may have".to_owned(),
+        1 => "its 1 known Machine".to_owned(),
+        _ => format!("its {count} known Machines"),
+    };
+    let because = format!("the whole cluster is deleted, with its infrastructure and {machines}");
     Deletion {
         effect: Effect::Delete,
         waits: None,

@@ -116,8 +116,12 @@ pub fn summary(report: &Report) -> String {
     for (effect, verb) in [(Effect::Delete, "destroyed"), (Effect::Rollout, "replaced"), (Effect::Scale, "deleted")] {
         if report.rollouts.iter().any(|rollout| rollout.effect == effect) {
             let (machines, known) = count(effect);
-            let at_least = if known { "" } else { "at least " };
-            parts.push(format!("{at_least}{} would be {verb}", plural(machines, "Machine")));
+            let so_many = match (known, machines) {
+                (true, _) => plural(machines, "Machine"),
+                (false, 0) => "an unknown number of Machines".to_owned(),
+                (false, _) => format!("at least {}", plural(machines, "Machine")),
+            };
+            parts.push(format!("{so_many} would be {verb}"));
         }
     }
     let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
