@@ -39,9 +39,16 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     if wanted(&before, None) != wanted(&after, Some(&before)) {
         return None;
     }
+    let sets = sizes(stage, key);
+    let was_paused = before.pointer("/spec/paused") == Some(&Value::Bool(true));
+    // A rollout scales an old set in only as far as the others are available; a pause gives the one that has Machines what is wanted.
+    if let ([total], false) = (sets.as_slice(), was_paused) {
+        let is = wanted(&after, Some(&before));
+        let why = "more than it wants";
+        return (*total > is).then(|| told(stage, key, &after, (*total, total - is), why));
+    }
     // Under another strategy no number is too many.
     let (was, is) = (allowed(key, &before).unwrap_or(u64::MAX), allowed(key, &after)?);
-    let sets = sizes(stage, key);
     // One that was never scaled to none has a MachineSet: where none is there, nobody read it.
     if sets.is_empty() && is < was && number(&before, "/spec/replicas") != Some(0) && !has_sets_listed(stage, key) {
         return Some(unread(key));
