@@ -41,14 +41,16 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     }
     let sets = sizes(stage, key);
     let was_paused = before.pointer("/spec/paused") == Some(&Value::Bool(true));
-    // A rollout scales an old set in only as far as the others are available; a pause gives the one that has Machines what is wanted.
+    // A rollout scales old sets in only as far as the others are available; a pause asks for no availability, and gives the only one that
+    // has Machines what is wanted.
     if let ([total], false) = (sets.as_slice(), was_paused) {
         let is = wanted(&after, Some(&before));
         let why = "more than it wants";
         return (*total > is).then(|| told(stage, key, &after, (*total, total - is), why));
     }
-    // Under another strategy no number is too many.
-    let (was, is) = (allowed(key, &before).unwrap_or(u64::MAX), allowed(key, &after)?);
+    // Under another strategy, and while it was not paused, no number was too many.
+    let was = was_paused.then(|| allowed(key, &before)).flatten().unwrap_or(u64::MAX);
+    let is = allowed(key, &after)?;
     // One that was never scaled to none has a MachineSet: where none is there, nobody read it.
     if sets.is_empty() && is < was && number(&before, "/spec/replicas") != Some(0) && !has_sets_listed(stage, key) {
         return Some(unread(key));
