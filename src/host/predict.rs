@@ -21,7 +21,6 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
-use crate::schema;
 use crate::tree::Value;
 use crate::world::{BaseKind, Coverage, LiveKind, Marks, Unread, World, WriteMethod};
 
@@ -290,7 +289,7 @@ impl<'a> Run<'a> {
         // What is equal to live is shared by now, and the base shares it too.
         base.into_iter().for_each(|base| stream::read_as_one(object, base));
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
-        if schema::reshape(&mut live_value, &rendered) && !is_untouched {
+        if stored::bring(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };

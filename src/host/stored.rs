@@ -3,10 +3,12 @@
 //! 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
 use crate::kinds::contract::CONVERSION_DATA;
-use crate::kinds::fields::annotation;
+use crate::kinds::fields::{annotation, text};
+use crate::kinds::remembered::{Remembered, remembered};
 use crate::object::{ApiVersion, Key, Object};
 use crate::providers::kind;
 use crate::providers::kubeadm::ARGUMENTS;
+use crate::schema;
 use crate::tree::Value;
 
 /// Annotation that keeps what kubectl applied last.
@@ -42,6 +44,21 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
             *map = order.clone();
         }
     }
+}
+
+/// Brings a live object into the version that is written: into what the API server holds there, where the version that it was read
+/// through remembers it, else by what moved between the two. `false` where it stays as it was read.
+pub(super) fn bring(live: &mut Value, rendered: &Value) -> bool {
+    let Some(wanted) = text(rendered, "/apiVersion").filter(|wanted| text(live, "/apiVersion") != Some(wanted)) else {
+        return false;
+    };
+    let Remembered::Spec(spec) = remembered(live, wanted) else { return schema::reshape(live, rendered) };
+    live["spec"] = spec;
+    live["apiVersion"] = Value::from(wanted);
+    if let Some(annotations) = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.shift_remove(CONVERSION_DATA);
+    }
+    true
 }
 
 /// Whether a version has these lists as maps.

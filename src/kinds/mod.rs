@@ -17,6 +17,7 @@ pub(crate) mod openapi;
 pub mod pools;
 pub mod reads;
 pub mod references;
+pub(crate) mod remembered;
 pub mod shapes;
 pub mod standing;
 pub mod superset;

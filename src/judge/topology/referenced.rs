@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::Part;
-use crate::kinds::contract::{CONVERSION_DATA, INFRASTRUCTURE};
+use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::diff;
-use crate::kinds::fields::{annotation, text};
+use crate::kinds::fields::text;
+use crate::kinds::remembered::{Remembered, remembered};
 use crate::object::{ApiVersion, Key};
 use crate::schema;
 use crate::tree::{Value, json};
@@ -39,27 +40,6 @@ pub(super) fn stored<'v>(object: Cow<'v, Value>, wanted: &str) -> Option<Cow<'v,
     }
 }
 
-/// What an object that was read through an older version remembers of what it is in another one.
-pub(super) enum Remembered {
-    /// Nothing of that version.
-    Nothing,
-    /// Something that cannot be read.
-    Illegible,
-    /// Its spec.
-    Spec(Value),
-}
-
-/// Reads it from the annotation of conversions. It holds the order of lists, too, which an older form cannot (cluster-api
-/// `util/conversion/conversion.go`, MarshalData).
-pub(super) fn remembered(object: &Value, wanted: &str) -> Remembered {
-    let Some(data) = annotation(object, CONVERSION_DATA) else { return Remembered::Nothing };
-    let Ok(mut stored) = serde_json::from_str::<Value>(data) else { return Remembered::Illegible };
-    if text(&stored, "/apiVersion") != Some(wanted) {
-        return Remembered::Nothing;
-    }
-    stored.get_mut("spec").map_or(Remembered::Illegible, |spec| Remembered::Spec(spec.take()))
-}
-
 /// An object in a version, by what moved between the two.
 fn in_version<'v>(object: Cow<'v, Value>, wanted: &str) -> Cow<'v, Value> {
     if wanted.is_empty() || text(&object, "/apiVersion") == Some(wanted) {
@@ -82,6 +62,7 @@ fn plain(mut object: Value, version: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::contract::CONVERSION_DATA;
 
     const OLD: &str = "bootstrap.cluster.x-k8s.io/v1beta1";
     const NEW: &str = "bootstrap.cluster.x-k8s.io/v1beta2";
