@@ -1,5 +1,7 @@
 //! The pairs that a prediction is made of: an object that is new, changed, or whose write is refused.
 
+use std::borrow::Cow;
+
 use super::HostKind;
 use super::predict::Run;
 use super::reprint;
@@ -125,6 +127,43 @@ pub(super) fn filled_by_webhook(key: &Key, api_version: &str, object: &Value, ve
     let mut filled = object.clone();
     webhook.fill_in(&Written { key, api_version, shape, versions }, &mut filled);
     Some(filled)
+}
+
+/// What is applied, with what the webhook makes of each `null` that it reads into Go's types and does not leave out: under a free key
+/// and in a list. Of other requests the API server drops such a `null` before.
+pub(super) fn nulls_read<'v>(key: &Key, applied: &'v Value, versions: impl FnOnce() -> Versions) -> Cow<'v, Value> {
+    let api_version = applied.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    if !applied.get("spec").is_some_and(has_null) {
+        return Cow::Borrowed(applied);
+    }
+    let Some(filled) = filled_by_webhook(key, api_version, applied, &versions()) else { return Cow::Borrowed(applied) };
+    let mut out = applied.clone();
+    take_for_null(&mut out, &filled);
+    Cow::Owned(out)
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(has_null),
+        Value::Array(items) => items.iter().any(has_null),
+        other => other.is_null(),
+    }
+}
+
+/// Puts in the place of each `null` what another tree has there.
+fn take_for_null(value: &mut Value, other: &Value) {
+    match (value, other) {
+        (Value::Object(map), Value::Object(other)) => {
+            for (key, value) in map.iter_mut().filter(|(_, value)| has_null(value)) {
+                other.get(key).into_iter().for_each(|other| take_for_null(value, other));
+            }
+        }
+        (Value::Array(items), Value::Array(other)) if items.len() == other.len() => {
+            items.iter_mut().zip(other.iter()).for_each(|(item, other)| take_for_null(item, other));
+        }
+        (value @ Value::Null, other) => *value = other.clone(),
+        _ => {}
+    }
 }
 
 /// A pair without content.

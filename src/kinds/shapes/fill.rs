@@ -144,6 +144,18 @@ fn round_trip(shape: &Node, value: &Value, pointers: &[&str]) -> Option<Value> {
             draft.end()
         }
         Value::Array(list) => items(shape, list, |below, _, child| round_trip(below, child, pointers)),
+        // Under a free key and in a list Go has a value for it: the zero of its type (encoding/json, Unmarshal).
+        Value::Null => scalar_zero(shape),
+        _ => None,
+    }
+}
+
+/// The zero value of a scalar that is no pointer.
+fn scalar_zero(shape: &Node) -> Option<Value> {
+    match shape.kind.as_str() {
+        "s" => Some(Value::from("")),
+        "i" | "n" => Some(Value::from(0)),
+        "b" => Some(Value::Bool(false)),
         _ => None,
     }
 }
@@ -175,15 +187,12 @@ fn write_zeros(shape: &Node, value: &Value, blocks: &[&str]) -> Option<Value> {
 fn zeros(shape: &Node, draft: &mut Draft<'_>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
-        let zero = shape.fields.get(key).copied().and_then(node).map(|below| match below.kind.as_str() {
+        let zero = shape.fields.get(key).copied().and_then(node).and_then(|below| match below.kind.as_str() {
             // A map of free keys is nil, and null is no value.
-            "o" if below.others.is_none() => Value::Object(Map::new()),
-            "s" => Value::from(""),
-            "i" | "n" => Value::from(0),
-            "b" => Value::Bool(false),
-            _ => Value::Null,
+            "o" => below.others.is_none().then(|| Value::Object(Map::new())),
+            _ => scalar_zero(below),
         });
-        if let (false, Some(zero)) = (draft.now().contains_key(key), zero.filter(|zero| !zero.is_null())) {
+        if let (false, Some(zero)) = (draft.now().contains_key(key), zero) {
             draft.insert(key, zero);
         }
     }
