@@ -2,8 +2,8 @@
 //! each entry of `managedFields` and looks there (structured-merge-diff v6 `merge/update.go`, `prune`, `update`); here the entry is
 //! brought into the version that is written.
 
-use super::apply::sent_fields;
-use super::fields::{FieldSet, Ownership};
+use super::apply::{Applier, is_mine, sent_fields};
+use super::fields::{FieldSet, Ownership, owners};
 use super::place::{Merging, Place};
 use crate::schema;
 use crate::tree::{List, Map, Value};
@@ -48,6 +48,19 @@ impl Versions<'_> {
     }
 }
 
+/// Whether an apply that takes fields back goes through another version of the object, whose types do not keep what is null: the API server
+/// brings the object into the version of each other manager, and into that in which this one applied before (structured-merge-diff v6
+/// `merge/update.go`, `prune`, `addBackOwnedItems`). Where this manager has applied nothing yet, nothing is taken back.
+pub(crate) fn goes_through_another(live: &Value, rendered: &Value, applier: Applier<'_>) -> bool {
+    let text = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
+    let converts = |entry: &Ownership| {
+        let bare = |version: &str| Value::from_iter([("apiVersion", version), ("kind", text("kind"))]);
+        !entry.api_version.is_empty() && schema::reshape(&mut bare(&entry.api_version), &bare(text("apiVersion")))
+    };
+    let entries = owners(live);
+    entries.iter().any(|entry| is_mine(entry, applier)) && entries.iter().any(converts)
+}
+
 /// The part of a value that a set owns; `None` where that is nothing.
 fn part(value: &Value, owned: &FieldSet, place: Place<'_>) -> Option<Value> {
     match value {
@@ -85,7 +98,6 @@ fn part(value: &Value, owned: &FieldSet, place: Place<'_>) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::owners;
     use super::*;
     use crate::tree::json;
 

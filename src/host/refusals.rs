@@ -9,6 +9,7 @@ use super::predict::Run;
 use super::stream;
 use super::write::annotations_with_last_applied;
 use crate::apiserver::place::Place;
+use crate::apiserver::versions::goes_through_another;
 use crate::apiserver::{self, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
 use crate::hashed::HashMap;
@@ -102,7 +103,8 @@ impl Run<'_> {
         };
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
         if applied {
-            found.extend(self.refused_null(object, &sent));
+            let is_lost = || side.is_some_and(|live| goes_through_another(live, &sent, self.applier()));
+            found.extend(self.refused_null(object, &sent).filter(|_| !is_lost()));
         }
         if may_be_long {
             found.extend(self.remembered(&sent));

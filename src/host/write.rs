@@ -1,11 +1,11 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
 use super::kinds;
-use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply, is_mine};
+use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply};
 use crate::apiserver::fields::{Ownership, owners};
 use crate::apiserver::merge;
 use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
-use crate::apiserver::versions::Versions;
+use crate::apiserver::versions::{Versions, goes_through_another};
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
@@ -191,14 +191,9 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
     // Places are named in the version of each entry; another version may name them otherwise.
     let last = if let Last::Known(last) = before.last { Some(last) } else { None };
     let versions = Versions { live: before.live, rendered, last };
-    let mut is_converted = false;
-    let named = |entry: Ownership| {
-        let (entry, is_moved) = versions.entry(entry);
-        is_converted |= is_moved && is_mine(&entry, applier);
-        entry
-    };
-    let entries: Vec<Ownership> = entries.into_iter().map(named).collect();
-    match apply_owned((before.live, entries), rendered, schema, applier, !is_converted) {
+    let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry).0).collect();
+    let keeps_nulls = !goes_through_another(before.live, rendered, applier);
+    match apply_owned((before.live, entries), rendered, schema, applier, keeps_nulls) {
         Applied::Merged(predicted) => Outcome::sure(predicted),
         Applied::Conflict { manager, paths } => Outcome::Refused {
             rule: RuleId::of("host/conflict"),
