@@ -1,5 +1,6 @@
-//! A MachineDeployment whose rollout is paused half-way: it still keeps its MachineSets within what its strategy allows together.
-//! Read beside `core/reconcilers/machinedeployment/machinedeployment_sync.go` (sync, scale) of Cluster API 1.14: where more Machines
+//! A MachineDeployment whose rollout is paused half-way: it still keeps its MachineSets within what its strategy allows together. And one that
+//! turns to `OnDelete` half-way: it keeps no more than it wants from then on, whether the new ones are there or not. Read beside `core/reconcilers/machinedeployment/machinedeployment_sync.go` (sync, scale) and
+//! `machinedeployment_rollout_ondelete.go` (reconcileOldMachineSetsOnDelete) of Cluster API 1.14: where more Machines
 //! are there than wanted and allowed above that, the difference goes, in old and new sets by their size.
 
 use super::lifted::Lifted;
@@ -10,7 +11,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_SET;
-use crate::kinds::fields::{controller, number, wanted};
+use crate::kinds::fields::{controller, number, text, wanted};
 use crate::model::{Action, Basis, Effect, Places, Rollout, RuleId, plural};
 use crate::object::{GroupKind, Key, Path, is_deleting};
 use crate::providers::kind;
@@ -29,8 +30,11 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let is_paused = after.pointer("/spec/paused") == Some(&Value::Bool(true));
     let cluster = stage.cluster_of(key, &after);
     let is_left_alone = || !pause::of_object(Side::after(stage), key, &after, cluster.as_ref()).is_empty();
-    if !is_paused || is_deleting(&before) || is_left_alone() {
+    if is_deleting(&before) || is_left_alone() {
         return None;
+    }
+    if !is_paused {
+        return turned(stage, key, &before, &after);
     }
     if let Some(found) = saturated(stage, key, (&before, &after)) {
         return Some(found);
@@ -46,20 +50,39 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     if let ([total], false) = (sets.as_slice(), was_paused) {
         let is = wanted(&after, Some(&before));
         let why = "more than it wants";
-        return (*total > is).then(|| told(stage, key, &after, (*total, total - is), why));
+        return (*total > is).then(|| told(stage, key, &after, (*total, total - is), (why, ALTHOUGH)));
     }
     // Under another strategy, and while it was not paused, no number was too many.
     let was = was_paused.then(|| allowed(key, &before)).flatten().unwrap_or(u64::MAX);
     let is = allowed(key, &after)?;
     // One that was never scaled to none has a MachineSet: where none is there, nobody read it.
     if sets.is_empty() && is < was && number(&before, "/spec/replicas") != Some(0) && !has_sets_listed(stage, key) {
-        return Some(unread(key));
+        return Some(unread(key, "its rollout is paused and it is allowed fewer Machines at a time"));
     }
     let total: u64 = sets.iter().sum();
     let count = total.saturating_sub(is) - total.saturating_sub(was).min(total.saturating_sub(is));
     // With one set that has Machines, that set gets the wanted number in any case.
     let why = "more than its strategy allows";
-    (count > 0 && sets.len() > 1).then(|| told(stage, key, &after, (total, count), why))
+    (count > 0 && sets.len() > 1).then(|| told(stage, key, &after, (total, count), (why, ALTHOUGH)))
+}
+
+/// What goes because the strategy becomes `OnDelete`: that looks at the number that is wanted alone, and takes the rest from the old sets.
+fn turned(stage: &Stage<'_>, key: &Key, before: &Value, after: &Value) -> Option<Lifted> {
+    let is_by_hand = |owner: &Value| text(owner, "/spec/rollout/strategy/type") == Some("OnDelete");
+    if is_by_hand(before) || !is_by_hand(after) {
+        return None;
+    }
+    // What goes because fewer are wanted is counted as the change that it is.
+    let most = wanted(before, None).max(wanted(after, Some(before)));
+    let sets = sizes(stage, key);
+    if sets.is_empty() && most > 0 && is_unread(stage, key) {
+        return Some(unread(key, "its strategy becomes OnDelete"));
+    }
+    // A set that has what is wanted is the only one where no rollout is under way.
+    let total: u64 = sets.iter().sum();
+    let count = total.saturating_sub(most);
+    let (why, though) = ("more than it wants", "whether the new ones are there or not");
+    (count > 0 && sets.len() > 1).then(|| told(stage, key, after, (total, count), (why, though)))
 }
 
 /// What goes where the write makes a set the new one that has all Machines that are wanted: the others are scaled to none.
@@ -74,7 +97,12 @@ fn saturated(stage: &Stage<'_>, key: &Key, (before, after): (&Value, &Value)) ->
     let is_full = units().any(|unit| unit.after.is_empty() && unit.count == is);
     let is_new = is_full && !was_full && was == is && assessment.basis == Basis::Machines && total > is;
     let why = "not of the set that has all that are wanted now";
-    is_new.then(|| told(stage, key, after, (total, total - is), why))
+    is_new.then(|| told(stage, key, after, (total, total - is), (why, ALTHOUGH)))
+}
+
+/// Whether a cluster was asked, and not for every MachineSet in the namespace of an owner.
+fn is_unread(stage: &Stage<'_>, key: &Key) -> bool {
+    matches!(stage.scene.world.coverage, Coverage::Asked(_)) && !has_sets_listed(stage, key)
 }
 
 /// Whether every MachineSet in the namespace of an owner was read.
@@ -111,28 +139,37 @@ fn places(key: &Key) -> Places {
 }
 
 /// What is said where no MachineSet was read.
-fn unread(key: &Key) -> Lifted {
+fn unread(key: &Key, what: &str) -> Lifted {
     Lifted {
         owner: key.clone(),
         effect: Effect::Unknown,
         waits: None,
         rule: RuleId::of("waiting/surplus"),
-        because: "its rollout is paused and it is allowed fewer Machines at a time; its MachineSets were not read, so whether some go is not known".to_owned(),
+        because: format!("{what}; its MachineSets were not read, so whether some of its Machines go is not known"),
         places: places(key),
         rollouts: Vec::new(),
     }
 }
 
+/// What is said beside the Machines that go in a pause.
+const ALTHOUGH: &str = "although the rollout is paused";
+
 /// What is said of it.
-fn told(stage: &Stage<'_>, key: &Key, owner: &Value, (total, count): (u64, u64), why: &str) -> Lifted {
+fn told(
+    stage: &Stage<'_>,
+    key: &Key,
+    owner: &Value,
+    (total, count): (u64, u64),
+    (why, though): (&str, &str),
+) -> Lifted {
     let are = if count == 1 { "is" } else { "are" };
-    let says = format!("deletes {} that {are} {why}, although the rollout is paused", plural(count, "Machine"));
+    let says = format!("deletes {} that {are} {why}, {though}", plural(count, "Machine"));
     Lifted {
         owner: key.clone(),
         effect: Effect::Delete,
         waits: None,
         rule: RuleId::of("waiting/surplus"),
-        because: format!("it has {total} Machines half-way through a rollout and {says}"),
+        because: format!("its MachineSets want {total} Machines half-way through a rollout, and it {says}"),
         places: places(key),
         rollouts: vec![Rollout {
             replicas: Some(total - count),
