@@ -11,8 +11,11 @@ impl Redactor {
     /// The mark that stands for a secret.
     #[must_use]
     pub fn mark(&self, secret: &str) -> String {
-        let mark = self.key.mark(secret);
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.clone());
+        let mark = self.marked.get(secret, &self.budget, || {
+            let mark = self.key.mark(secret);
+            self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(mark.clone());
+            mark
+        });
         self.keep(&mark, || Value::from(secret));
         mark
     }

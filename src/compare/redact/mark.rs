@@ -138,8 +138,13 @@ pub fn remarked(text: &str, mark: impl Fn(&str) -> String) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let digit = |four: u8| char::from_digit(u32::from(four), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+    out
 }
 
 /// The hash after a key that is no longer than a block, inside and outside.

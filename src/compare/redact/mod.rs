@@ -64,6 +64,8 @@ pub struct Redactor {
     shaped: Memo<Vec<String>>,
     /// Whether what is encoded as a whole is hidden inside of its encoding.
     inside: bool,
+    /// The marks of texts that were hidden already.
+    marked: Memo<String>,
     /// The marks that were made: what else looks like one was rendered so.
     own: Mutex<HashSet<String>>,
     /// Each mark that was made, with what it stands for, where that is wanted.
@@ -97,6 +99,7 @@ impl Redactor {
             looked: Memo::default(),
             shaped: Memo::default(),
             inside: false,
+            marked: Memo::default(),
             own: Mutex::default(),
             made: None,
         }

@@ -10,49 +10,86 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::super::within;
 
-/// A text read in another way, and for each of its bytes the place in the text that it was read from.
+/// A text read in another way, and where each part of it was read from.
 pub(super) struct View {
     /// What it says.
     pub(super) text: String,
-    /// The bytes of the text below that each byte was read from.
-    from: Vec<Range<usize>>,
+    /// Its parts in their order.
+    parts: Vec<Part>,
+}
+
+/// A part of a view.
+struct Part {
+    /// Where it starts in the view.
+    at: usize,
+    /// The bytes of the text below that it was read from.
+    from: Range<usize>,
+    /// Whether it says them as they stand there; else all of it was read from all of them.
+    plain: bool,
 }
 
 impl View {
     fn new(capacity: usize) -> Self {
-        Self { text: String::with_capacity(capacity), from: Vec::with_capacity(capacity) }
+        Self { text: String::with_capacity(capacity), parts: Vec::new() }
+    }
+
+    /// Text that stands below as it is.
+    fn push_plain(&mut self, text: &str, start: usize) {
+        if text.is_empty() {
+            return;
+        }
+        let end = start + text.len();
+        match self.parts.last_mut().filter(|last| last.plain && last.from.end == start) {
+            Some(last) => last.from.end = end,
+            None => self.parts.push(Part { at: self.text.len(), from: start..end, plain: true }),
+        }
+        self.text.push_str(text);
     }
 
     /// One character that was read from a piece of the text below.
     fn push(&mut self, c: char, piece: Range<usize>) {
+        self.parts.push(Part { at: self.text.len(), from: piece, plain: false });
         self.text.push(c);
-        self.from.resize(self.text.len(), piece);
+    }
+
+    /// The part that holds a byte of the view.
+    fn part(&self, byte: usize) -> Option<&Part> {
+        self.parts.get(self.parts.partition_point(|part| part.at <= byte).checked_sub(1)?)
     }
 
     /// The bytes of the text below that a range of this view stands for.
     pub(super) fn below(&self, range: &Range<usize>) -> Range<usize> {
-        let pieces = self.from.get(range.clone()).unwrap_or_default();
-        pieces.first().map_or(0, |piece| piece.start)..pieces.last().map_or(0, |piece| piece.end)
+        let last = range.end.checked_sub(1).filter(|last| *last >= range.start && *last < self.text.len());
+        let (Some(first), Some(last)) = (self.part(range.start), last.and_then(|last| self.part(last))) else {
+            return 0..0;
+        };
+        let start = if first.plain { first.from.start + range.start - first.at } else { first.from.start };
+        start..if last.plain { last.from.start + range.end - last.at } else { last.from.end }
     }
 }
 
 /// The text with its lines joined: what is wrapped reads on. `None` where there is nothing to join.
 pub(super) fn joined(text: &str) -> Option<View> {
-    if !text.contains('\n') && !text.contains("\\n") && !text.contains("\\\n") {
+    if !text.contains('\n') && !text.contains("\\n") {
         return None;
     }
     let mut view = View::new(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let at = text.len() - rest.len();
-        let break_at = ["\\r\\n", "\\n", "\\\n", "\r\n", "\n"].iter().find(|mark| rest.starts_with(**mark));
-        rest = match break_at {
-            Some(mark) => rest[mark.len()..].trim_start_matches([' ', '\t']),
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let sign = memchr::memchr3(b'\n', b'\r', b'\\', rest.as_bytes()).unwrap_or(rest.len());
+        view.push_plain(&rest[..sign], at);
+        at += sign;
+        let rest = &rest[sign..];
+        let mark = ["\\r\\n", "\\n", "\\\n", "\r\n", "\n"].iter().find(|mark| rest.starts_with(**mark));
+        match mark {
+            Some(mark) => at = text.len() - rest[mark.len()..].trim_start_matches([' ', '\t']).len(),
+            None if rest.is_empty() => {}
             None => {
-                view.push(c, at..at + c.len_utf8());
-                &rest[c.len_utf8()..]
+                view.push_plain(&rest[..1], at);
+                at += 1;
             }
-        };
+        }
     }
     Some(view)
 }
@@ -63,12 +100,24 @@ pub(super) fn unescaped(text: &str) -> Option<View> {
         return None;
     }
     let mut view = View::new(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let at = text.len() - rest.len();
-        let (plain, length) = escape(rest).unwrap_or((c, c.len_utf8()));
-        view.push(plain, at..at + length);
-        rest = &rest[length..];
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let next = |byte: &u8| matches!(byte, b'\\' | b'%' | b'&' | b'\'');
+        let sign = rest.bytes().position(|byte| next(&byte)).unwrap_or(rest.len());
+        view.push_plain(&rest[..sign], at);
+        at += sign;
+        match escape(&rest[sign..]) {
+            Some((plain, length)) => {
+                view.push(plain, at..at + length);
+                at += length;
+            }
+            None if sign == rest.len() => {}
+            None => {
+                view.push_plain(&rest[sign..=sign], at);
+                at += 1;
+            }
+        }
     }
     (view.text != text).then_some(view)
 }

@@ -2,10 +2,14 @@
 //! The same table moves values into that form and paths along with them, so a rule is never written twice.
 
 mod moves;
+mod sources;
 
 use self::moves::{carry, carry_path, steps};
+use self::sources::Sources;
 use super::kind::Kind;
 use super::versions::{Since, Versions};
+use std::sync::OnceLock;
+
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
 use crate::schema::moves::{How, of_kind};
 use crate::tree::{Map, Value};
@@ -23,6 +27,7 @@ type Defaults = fn(&mut Map);
 #[derive(Debug)]
 pub struct Superset {
     moves: Vec<Compiled>,
+    sources: OnceLock<Sources>,
     config: Option<Config>,
 }
 
@@ -56,7 +61,7 @@ impl Superset {
             .filter(|(_, one)| TIMEOUTS.iter().all(|(from, _)| *from != one.from))
             .filter(|(prefix, _)| only.is_empty() || *prefix == only)
             .map(|(prefix, one)| (steps(prefix, one.from), steps(prefix, one.to), one.how));
-        Self { moves: moves.collect(), config: None }
+        Self { moves: moves.collect(), sources: OnceLock::new(), config: None }
     }
 
     /// The same of a kind with a kubeadm configuration.
@@ -81,6 +86,16 @@ impl Superset {
         let places = places.iter().map(|place| steps(prefix, place));
         self.moves.extend(places.map(|place| (place.clone(), place, How::Seconds)));
         self
+    }
+}
+
+impl Superset {
+    /// Moves the fields of an object.
+    fn move_all(&self, object: &mut Value) {
+        for place in self.sources.get_or_init(|| Sources::of(&self.moves)).in_object(object) {
+            let (from, to, how) = &self.moves[place];
+            carry(object, from, to, *how);
+        }
     }
 }
 
@@ -136,8 +151,8 @@ pub fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions
 pub fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
     let mut out = object;
     if !is_hub(api_version) {
-        for (from, to, how) in kind.moves() {
-            carry(&mut out, from, to, *how);
+        if let Some(superset) = kind.superset.as_ref() {
+            superset.move_all(&mut out);
         }
         if let Some(config) = kind.config().filter(|config| versions.has(config.since)) {
             (config.convert)(&mut out, config.place);

@@ -79,7 +79,7 @@ fn step_mut<'v>(value: &'v mut Value, segment: &Segment) -> Option<&'v mut Value
 }
 
 /// The key of a step that is one.
-fn key_of(segment: &Segment) -> Option<&str> {
+pub(super) fn key_of(segment: &Segment) -> Option<&str> {
     match segment {
         Segment::Key(key) => Some(key),
         Segment::Index(_) => None,
