@@ -171,7 +171,12 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
         "what its controllers do; how an address or a network goes",
     ),
     ("k0smotron", "nothing", "v2.1: its control plane of Machines mirrored, schemas and webhooks"),
-    ("Kamaji, MicroK8s, Canonical Kubernetes", "nothing", "v0.20, v0.6, v0.6"),
+    (
+        "Canonical Kubernetes",
+        "webhooks, schemas and the comparison of Machines of v0.6.1, by a recorder outside of this tree",
+        "upgrades in place, remediation, how a rollout goes",
+    ),
+    ("Kamaji, MicroK8s", "nothing", "v0.20, v0.6"),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
     ("Hetzner", "nothing", "v1.1"),
     (
@@ -222,7 +227,8 @@ fn accuracy(rows: &[(String, String, Tally)], write: bool, whole: bool) {
     }
 }
 
-/// A recording is of the recorder whose sources lie here: their hash stands in its header (`tests/oracle/README.md`).
+/// A recording is of the recorder whose sources lie here: their hash stands in its header (`tests/oracle/README.md`). One that
+/// was made by a recorder outside of this tree names no sources, and what was built instead.
 #[test]
 fn the_recordings_were_made_by_the_recorders_in_this_tree() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -244,6 +250,7 @@ fn the_recordings_were_made_by_the_recorders_in_this_tree() {
             }
         }
         files.sort();
+        let lies_outside = files.is_empty();
         let mut hash = sha2::Sha256::new();
         for file in files {
             let content = std::fs::read(root.join("tests/oracle").join(&file)).expect("a source can be read");
@@ -251,7 +258,7 @@ fn the_recordings_were_made_by_the_recorders_in_this_tree() {
             hash.update(content);
         }
         let hash = hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-        if header["recorder"] != hash {
+        if header["recorder"] != hash || lies_outside != header["commit"].is_string() {
             stale.push(path);
         }
     }

@@ -10,9 +10,10 @@ use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
-use crate::kinds::fields::{text, wanted};
+use crate::kinds::fields::wanted;
 use crate::model::{Act, Effect, Hold, RuleId, hold_of};
 use crate::object::Path;
+use crate::tree::Value;
 
 impl Subject<'_> {
     /// The answer about the number of Machines.
@@ -58,7 +59,8 @@ impl Subject<'_> {
     pub(super) fn by_clock(&self, assessment: &Assessment) -> Option<Answer> {
         let rule = assessment.mirror.rules().after?;
         let known = |because: &str| Some(Answer::known(self.stage.rules, Effect::None, rule).saying(because));
-        match text(&assessment.new, "/spec/rollout/after") {
+        let place = assessment.mirror.clock();
+        match place.iter().try_fold(&assessment.new, |value, key| value.get(*key)).and_then(Value::as_str) {
             None => known("without a time nothing is replaced because of its age"),
             Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
                 known("the time is over, and everything is younger than it, so nothing is replaced")

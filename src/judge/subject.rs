@@ -270,7 +270,7 @@ impl Subject<'_> {
             let answer = Answer::known(rules, Effect::Rollout, cause.rule);
             return Some(self.unless_waiting(assessment, answer));
         }
-        if path.starts_with(&["spec", "rollout", "after"])
+        if path.starts_with(mirror.clock())
             && let Some(answer) = self.by_clock(assessment)
         {
             return Some(answer);

@@ -135,6 +135,11 @@ pub trait Mirror: Sync {
         None
     }
 
+    /// Where the owner says a time after which Machines are replaced.
+    fn clock(&self) -> &'static [&'static str] {
+        &["spec", "rollout", "after"]
+    }
+
     /// Whether a field has no say, because another one has taken its place.
     fn is_overruled(&self, _path: &Path, _old: &Value, _new: &Value) -> bool {
         false

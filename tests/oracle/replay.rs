@@ -80,13 +80,14 @@ pub(crate) struct Answer {
 }
 
 /// Rules about things that reach Machines or the cluster in other ways than a recording sees.
-const ELSEWHERE: &[&str] = &["kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-exclusion"];
+const ELSEWHERE: &[&str] =
+    &["ck8s/in-place-upgrade", "k0s/dynamic-config", "kcp/dns", "rke2cp/legacy", "rke2cp/load-balancer-exclusion"];
 
 /// Rules about what a controller does that no recording calls: a MachineSet looks for its Machines, by its selector.
 const NOT_RECORDED: &[&str] = &["md/selector", "ms/selector"];
 
 /// Rules about a time that is still to come: whoever decides which Machines are out of date waits for it too.
-const CLOCKS: &[&str] = &["kcp/rollout-after", "md/rollout-after"];
+const CLOCKS: &[&str] = &["ck8s/rollout-after", "kcp/rollout-after", "md/rollout-after"];
 
 /// What happens to Machines, in the words of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

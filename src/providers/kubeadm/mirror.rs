@@ -241,8 +241,13 @@ fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Membe
 
 /// When a derived Machine was made: no later than needed, so that the `rollout.after` that stands now has done its work.
 pub(crate) fn derived_creation(owner: &Value, now: Timestamp) -> String {
+    derived_creation_by(owner, "/spec/rollout/after", now)
+}
+
+/// The same where the time to roll after stands elsewhere.
+pub(crate) fn derived_creation_by(owner: &Value, clock: &str, now: Timestamp) -> String {
     let own = text(owner, "/metadata/creationTimestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok());
-    let after = text(owner, "/spec/rollout/after").and_then(|stamp| stamp.parse::<Timestamp>().ok());
+    let after = text(owner, clock).and_then(|stamp| stamp.parse::<Timestamp>().ok());
     let done = after.filter(|after| *after < now);
     own.max(done).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
