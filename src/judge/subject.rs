@@ -174,7 +174,9 @@ impl Subject<'_> {
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
         // nobody can say whether its webhook tells an empty field from an absent one.
-        let may_differ = self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
+        let is_switch = path.segments().len() > 2
+            && self.key.known.switches.iter().any(|field| path.starts_with(&["spec", *field]));
+        let may_differ = is_switch || self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
