@@ -225,7 +225,9 @@ impl Subject<'_> {
             }
             // A Cluster that does not say a variable gets its default anew each time it is looked at.
             Role::Class if path.starts_with(&["spec", "variables"]) => {
-                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
+                let is_words =
+                    self.stage.rules.find(&self.asked(path, None, None)).is_some_and(|hit| hit.effect == Effect::None);
+                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent && !is_words)
             }
             Role::Template if in_spec && self.used_by.iter().any(|name| name == CLUSTER_CLASS) => {
                 let fixed = self.stage.rules.find(&self.asked(path, None, None));
@@ -233,6 +235,11 @@ impl Subject<'_> {
                     return None;
                 }
                 topology::of_class(self.stage, self.key)
+            }
+            Role::Template if in_spec && self.used_by.iter().any(|name| name == "nobody") => {
+                let fixed = self.stage.rules.find(&self.asked(path, None, None));
+                let is_fixed = fixed.is_some_and(|hit| hit.effect == Effect::Rejected);
+                topology::unread::template(self.stage, self.key).filter(|_| !is_fixed)
             }
             _ => None,
         }
