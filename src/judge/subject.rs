@@ -219,6 +219,9 @@ impl Subject<'_> {
         match self.key.known.role {
             Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            Role::Class if topology::same_workers(self.old, self.new, path) => {
+                Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("class/workers-order")))
+            }
             // Patches may read the labels of a class, and drive another template with them.
             Role::Class if in_spec && is_metadata(path) => {
                 topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)

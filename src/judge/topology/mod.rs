@@ -30,7 +30,7 @@ use crate::hashed::{HashMap, HashSet};
 use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
-pub(crate) use crate::judge::topology::blueprint::class_of;
+pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers};
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{Holds, back};
