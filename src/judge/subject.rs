@@ -174,7 +174,9 @@ impl Subject<'_> {
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,
         // nobody can say whether its webhook tells an empty field from an absent one.
-        let may_differ = self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
+        let is_switch = path.segments().len() > 2
+            && self.key.known.switches.iter().any(|field| path.starts_with(&["spec", *field]));
+        let may_differ = is_switch || self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
@@ -217,13 +219,18 @@ impl Subject<'_> {
         match self.key.known.role {
             Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
+            Role::Class if topology::same_workers(self.old, self.new, path) => {
+                Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("class/workers-order")))
+            }
             // Patches may read the labels of a class, and drive another template with them.
             Role::Class if in_spec && is_metadata(path) => {
                 topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
             }
             // A Cluster that does not say a variable gets its default anew each time it is looked at.
             Role::Class if path.starts_with(&["spec", "variables"]) => {
-                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
+                let is_words =
+                    self.stage.rules.find(&self.asked(path, None, None)).is_some_and(|hit| hit.effect == Effect::None);
+                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent && !is_words)
             }
             Role::Template if in_spec && self.used_by.iter().any(|name| name == CLUSTER_CLASS) => {
                 let fixed = self.stage.rules.find(&self.asked(path, None, None));
@@ -231,6 +238,11 @@ impl Subject<'_> {
                     return None;
                 }
                 topology::of_class(self.stage, self.key)
+            }
+            Role::Template if in_spec && self.used_by.iter().any(|name| name == "nobody") => {
+                let fixed = self.stage.rules.find(&self.asked(path, None, None));
+                let is_fixed = fixed.is_some_and(|hit| hit.effect == Effect::Rejected);
+                topology::unread::template(self.stage, self.key).filter(|_| !is_fixed)
             }
             _ => None,
         }

@@ -174,6 +174,8 @@ pub struct Kind {
     pub most: Option<&'static str>,
     /// The pools that its fields reach, where it is the infrastructure of a cluster.
     pub pools: Option<&'static Pools>,
+    /// Fields of its spec whose parts are on where they are there, if empty: an empty block there is not as none.
+    pub switches: &'static [&'static str],
 }
 
 /// The key of an object with what is known of its kind, looked up once for all who ask.
@@ -239,6 +241,7 @@ impl Kind {
             leaves_sick: false,
             most: None,
             pools: None,
+            switches: &[],
         }
     }
 

@@ -6,6 +6,7 @@ mod servers;
 use super::outcome::Outcome;
 use super::replicas;
 use super::stage::Stage;
+use super::topology;
 use super::verdict::Answer;
 use super::waiting::pause;
 use super::waiting::side::Side;
@@ -86,8 +87,12 @@ pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Del
         Role::InfraPool => servers::of_pool(key),
         Role::Host => servers::of_host(stage, key, old),
         Role::Class => {
-            let users = crate::judge::topology::users_of_deleted(stage, key);
-            if users.is_empty() { referred_to(stage, key) } else { class_in_use(key, &users) }
+            let users = topology::users_of_deleted(stage, key);
+            match topology::unread::clusters_of_deleted(stage, key).filter(|_| users.is_empty()) {
+                Some(because) => plain(Effect::Unknown, RuleId::of("class/clusters-unread"), &because),
+                None if users.is_empty() => referred_to(stage, key),
+                None => class_in_use(key, &users),
+            }
         }
         Role::HealthCheck => plain(
             Effect::None,
@@ -153,6 +158,10 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     }
     if let Some(from) = stage.mentioned_by(key).filter(|_| key.known.named_alone) {
         return in_use(key, &format!("{from} has its name in its spec, and may need it"));
+    }
+    let is_pool = key.known.role == Role::Other && key.known.named_alone;
+    if let Some(because) = topology::unread::class(stage, key).filter(|_| is_pool || key.known.role == Role::Template) {
+        return in_use(key, &because);
     }
     if key.known.is_felt_by_reference() {
         return plain(

@@ -70,6 +70,8 @@ struct Shared<'a> {
     /// Places of the pairs by the kind of their objects.
     kinds: OnceLock<HashMap<String, Vec<usize>>>,
     references: OnceLock<HashMap<(String, String), Vec<Reference>>>,
+    /// Clusters whose class was not read, with that class.
+    unread_classes: OnceLock<Vec<(Key, Key)>>,
     /// Kind and name of what the bootstrap configs of pools name.
     fed: OnceLock<HashSet<(String, String)>>,
     /// Objects by every name that stands alone in their spec.

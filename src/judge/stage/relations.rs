@@ -9,12 +9,14 @@ use super::{Stage, may_be_equal};
 use crate::alike::{self, Cases, Kept};
 use crate::compare::{Action, Pair};
 use crate::hashed::{HashMap, HashSet};
+use crate::judge::topology::class_of;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
 use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::Value;
+use crate::world::LiveKind;
 
 /// One object that refers to another one after the write.
 #[derive(Debug, Clone)]
@@ -115,6 +117,25 @@ impl Stage<'_> {
             members
         });
         members.get(&class.name).into_iter().flatten().filter(|key| self.may_have_class(key, class)).cloned().collect()
+    }
+
+    /// Whether all that was read is an old render, which shows its own release alone.
+    pub(crate) fn is_of_renders(&self) -> bool {
+        self.scene.world.source.kind == LiveKind::OldRender
+    }
+
+    /// Clusters, each with its class, where that class is not in an old render that is all that was read.
+    pub(crate) fn unread_classes(&self) -> &[(Key, Key)] {
+        self.shared.unread_classes.get_or_init(|| {
+            let clusters = self.keys(|key| kind(key).role == Role::Cluster && self.is_of_renders());
+            let with_class = clusters.into_iter().filter_map(|cluster| {
+                let class = class_of(&cluster, &*self.after(&cluster)?)?;
+                Some((cluster, class))
+            });
+            with_class
+                .filter(|(_, class)| self.written_before(class).is_none() && self.written_after(class).is_none())
+                .collect()
+        })
     }
 
     /// Whether a Cluster that names a class means this one: the class's namespace is its own unless it says another.

@@ -4,7 +4,7 @@
 use crate::judge::topology::values::list;
 use crate::kinds::contract::{CLUSTER_CLASS, CORE};
 use crate::kinds::fields::text;
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::tree::Value;
 
 /// A control plane, a MachineDeployment or a pool of a topology.
@@ -72,6 +72,23 @@ pub(crate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
         namespace: namespace.or_else(|| key.namespace.clone()),
         name: name.to_owned(),
     })
+}
+
+/// Whether a place of a class is a list of its classes of workers, and both sides have the same ones in whatever order: a cluster asks
+/// for each by its name, and what is in them is judged by itself.
+#[must_use]
+pub(crate) fn same_workers(old: &Value, new: &Value, path: &Path) -> bool {
+    let keys = super::keys(path);
+    let [spec, workers, lists] = keys[..] else { return false };
+    let names = |class: &Value| {
+        let pointer = format!("/{spec}/{workers}/{lists}");
+        let mut names: Vec<String> =
+            list(class, &pointer).map(|own| text(own, "/class").unwrap_or_default().to_owned()).collect();
+        names.sort();
+        names
+    };
+    let is_list = spec == "spec" && workers == "workers" && matches!(lists, "machineDeployments" | "machinePools");
+    is_list && names(old) == names(new)
 }
 
 /// Every template that a class names, used by a cluster or not: the topology controller reads them all before it does anything

@@ -18,6 +18,7 @@ mod queue;
 mod referenced;
 mod stop;
 mod strategy;
+pub(crate) mod unread;
 mod values;
 mod variables;
 mod weight;
@@ -29,7 +30,7 @@ use crate::hashed::{HashMap, HashSet};
 use crate::host::Said;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
-pub(crate) use crate::judge::topology::blueprint::class_of;
+pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers};
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{Holds, back};
@@ -112,7 +113,7 @@ fn unruled(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Ans
 pub(crate) fn of_class(stage: &Stage<'_>, key: &Key) -> Option<Answer> {
     stage.remember(key, "class", || {
         let classes = classes_of(stage, key);
-        (!classes.is_empty()).then(|| of_all(stage, &classes, &clusters(stage, &classes)))
+        (!classes.is_empty()).then(|| of_all(stage, key, &classes, &clusters(stage, &classes)))
     })
 }
 
@@ -163,10 +164,10 @@ fn maybe_stored(stage: &Stage<'_>, cluster: &Key, name: &str) -> Fate {
 
 /// A Cluster as the API server has it if it was written since the class has its variables: a render does not show the defaults
 /// that its webhook stored (`core/webhooks/admission/cluster.go` DefaultAndValidateVariables of Cluster API 1.14), one that was
-/// read does. With the name of the first variable that it would store.
+/// read does. With the name of a variable that it would store: one whose default changes, where there is one.
 fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> (Arc<Value>, Option<String>) {
-    let class = class_of(key, &cluster).filter(|_| cluster.pointer("/metadata/uid").is_none());
-    let Some(class) = class.and_then(|class| stage.written_before(&class)) else { return (cluster, None) };
+    let named = class_of(key, &cluster).filter(|_| cluster.pointer("/metadata/uid").is_none());
+    let Some(class) = named.as_ref().and_then(|class| stage.written_before(class)) else { return (cluster, None) };
     let told: HashSet<&str> =
         values::list(&cluster, "/spec/topology/variables").filter_map(|variable| text(variable, "/name")).collect();
     let defaults: Vec<Value> = values::list(&class, "/spec/variables")
@@ -176,7 +177,15 @@ fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> (Arc<Value>,
             Some(json!({"name": name, "value": default}))
         })
         .collect();
-    let first = defaults.first().and_then(|variable| text(variable, "/name")).map(str::to_owned);
+    let after = named.and_then(|class| stage.written_after(&class));
+    let changes = |variable: &&Value| {
+        let name = text(variable, "/name");
+        let mut own = after.iter().flat_map(|class| values::list(class, "/spec/variables"));
+        let own = own.find(|own| text(own, "/name") == name);
+        own.and_then(|own| own.pointer("/schema/openAPIV3Schema/default")) != variable.get("value")
+    };
+    let first = defaults.iter().find(changes).or(defaults.first());
+    let first = first.and_then(|variable| text(variable, "/name")).map(str::to_owned);
     if first.is_some()
         && let Some(topology) = Arc::make_mut(&mut cluster).pointer_mut("/spec/topology").and_then(Value::as_object_mut)
         && let Some(variables) = topology.entry("variables").or_insert_with(|| json!([])).as_array_mut()
@@ -187,9 +196,12 @@ fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> (Arc<Value>,
 }
 
 /// One answer for all clusters of some classes.
-fn of_all(stage: &Stage<'_>, classes: &[Key], all: &[(Key, Arc<Value>, Vec<Fate>)]) -> Answer {
+fn of_all(stage: &Stage<'_>, key: &Key, classes: &[Key], all: &[(Key, Arc<Value>, Vec<Fate>)]) -> Answer {
     let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
     if all.is_empty() {
+        if let Some(answer) = unread::clusters(stage, key, classes) {
+            return answer;
+        }
         let because =
             format!("no cluster of the class {} was read, so nothing is replaced by it now", names.join(", "));
         return Answer::known(stage.rules, Effect::None, RuleId::of("class/no-clusters")).saying(because);

@@ -25,6 +25,11 @@ const fn beside(name: &'static str) -> Kind {
     Kind { webhook: Some(&Others), ..Kind::new(HOST.0, name, Role::Other) }
 }
 
+/// A kind beside the hosts that no host is wiped without: the operator makes firmware anew and takes the rest off at the next boot.
+const fn dispensable(name: &'static str) -> Kind {
+    Kind { by_reference: true, ..beside(name) }
+}
+
 /// The kinds.
 static KINDS: &[Kind] = &[
     Kind {
@@ -33,17 +38,17 @@ static KINDS: &[Kind] = &[
         waiting: Some(host::waiting),
         ..Kind::new(HOST.0, HOST.1, Role::Host)
     },
-    beside(others::DATA_IMAGE),
-    beside(others::FIRMWARE),
-    beside(others::SUBSCRIPTION),
+    dispensable(others::DATA_IMAGE),
+    dispensable(others::FIRMWARE),
+    dispensable(others::SUBSCRIPTION),
     beside(others::ATTACHMENT),
     beside(others::CLAIM),
     beside("BareMetalSwitch"),
     beside("FirmwareSchema"),
     beside("HardwareData"),
     beside("HostDeployPolicy"),
-    beside("HostFirmwareSettings"),
-    beside("HostUpdatePolicy"),
+    dispensable("HostFirmwareSettings"),
+    dispensable("HostUpdatePolicy"),
     beside("PreprovisioningImage"),
 ];
 

@@ -8,8 +8,11 @@ use crate::kinds::contract::CONTROL_PLANE;
 use crate::kinds::{Kind, Role};
 
 /// The kinds.
-static KINDS: &[Kind] =
-    &[Kind { webhook: Some(&Kamaji), ..Kind::new(CONTROL_PLANE, "KamajiControlPlane", Role::ControlPlane) }];
+static KINDS: &[Kind] = &[Kind {
+    webhook: Some(&Kamaji),
+    switches: &["addons"],
+    ..Kind::new(CONTROL_PLANE, "KamajiControlPlane", Role::ControlPlane)
+}];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {

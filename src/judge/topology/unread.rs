@@ -1,0 +1,72 @@
+//! What is not known because a class, or its clusters, lie in another release than the old render that is all that was read.
+
+use crate::judge::stage::Stage;
+use crate::judge::topology::blueprint::{class_of, templates};
+use crate::judge::verdict::Answer;
+use crate::kinds::contract::made_by;
+use crate::kinds::{Role, Typed};
+use crate::model::{Effect, RuleId};
+use crate::object::Key;
+use crate::providers::kind;
+use crate::tree::Value;
+
+/// How one makes the rest known.
+const ADD: &str =
+    "a render shows its own release alone: compare with the cluster or a snapshot, or give --live the rest, too";
+
+/// The answer about classes, or a template that they are made of, where no cluster of them was read although some may be there.
+pub(super) fn clusters(stage: &Stage<'_>, key: &Key, classes: &[Key]) -> Option<Answer> {
+    let is_it = |named: &Key| (&named.group, &named.kind, &named.name) == (&key.group, &key.kind, &key.name);
+    let is_made_of = |class: &Key, value: &Value| class == key || templates(class, value).iter().any(is_it);
+    let is_reached = |class: &&Key| {
+        [stage.written_before(class), stage.written_after(class)]
+            .into_iter()
+            .flatten()
+            .any(|value| is_made_of(class, &value))
+    };
+    let is_old = |class: &&Key| is_of_clusters_elsewhere(stage) && stage.before(class).is_some();
+    let class = classes.iter().filter(is_old).find(is_reached)?;
+    let because = format!("each cluster of the class {} takes it, and none was read; {ADD}", class.name);
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("class/clusters-unread")).saying(because))
+}
+
+/// The same where a class goes.
+pub(crate) fn clusters_of_deleted(stage: &Stage<'_>, key: &Key) -> Option<String> {
+    is_of_clusters_elsewhere(stage)
+        .then(|| format!("clusters may have the class {}, and none was read; {ADD}", key.name))
+}
+
+/// Whether a class may have clusters that an old render does not show: one with clusters of its classes is their home.
+fn is_of_clusters_elsewhere(stage: &Stage<'_>) -> bool {
+    let is_at_home = |cluster: &Key| {
+        let class = stage.before(cluster).or_else(|| stage.after(cluster)).and_then(|value| class_of(cluster, &value));
+        class.is_some_and(|class| stage.before(&class).is_some() || stage.after(&class).is_some())
+    };
+    stage.is_of_renders() && !stage.keys(|key| kind(key).role == Role::Cluster).iter().any(is_at_home)
+}
+
+/// Why something that nothing refers to may belong to a class all the same: a Cluster has a class that was not read.
+pub(crate) fn class(stage: &Stage<'_>, template: &Key) -> Option<String> {
+    let may_name = |class: &Key| {
+        class.namespace.is_none() || template.namespace.is_none() || class.namespace == template.namespace
+    };
+    let (cluster, class) = stage.unread_classes().iter().find(|(_, class)| may_name(class))?;
+    Some(format!("the {class} of {cluster} was not read and may use it; {ADD}"))
+}
+
+/// The answer about the content of a template that nothing refers to, where a class that was not read may.
+pub(crate) fn template(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Answer> {
+    let because = class(stage, key).or_else(|| {
+        let is_of_classes_alone = kind(&made(key)).role == Role::ControlPlane;
+        let has_classes = || !stage.keys(|key| kind(key).role == Role::Class).is_empty();
+        let may_be_used = is_of_classes_alone && stage.is_of_renders() && !has_classes();
+        may_be_used.then(|| format!("only a class makes something of it, and no class was read; {ADD}"))
+    })?;
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("class/class-unread")).saying(because))
+}
+
+/// What a template makes, by the names of the contract.
+fn made(template: &Key) -> Key {
+    let kind = made_by(&template.kind).to_owned();
+    Key { kind, ..template.clone() }
+}
