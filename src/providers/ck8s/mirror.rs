@@ -7,12 +7,13 @@ use jiff::Timestamp;
 
 use super::config::{held, prune};
 use crate::kinds::Versions;
-use crate::kinds::diff;
-use crate::kinds::fields::{map_at, number, plain_number, text};
+use crate::kinds::fields::{map_at, number, text};
 use crate::kinds::mirror::{Mirror, MirrorRules};
 use crate::model::{Cause, Hold, Member, RuleId, Strategy, Why};
 use crate::object::{Key, Path};
-use crate::providers::kubeadm::mirror::{Cloned, clone_of, cloned_from, derived_creation_by};
+use crate::providers::kubeadm::mirror::{
+    Cloned, clone_of, cloned_from, configured, derived_creation_by, one_at_a_time,
+};
 use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
@@ -104,8 +105,7 @@ impl Mirror for Ck8s {
     }
 
     fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
-        let surge = owner.pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge").map_or(1, plain_number);
-        (surge, u64::from(surge == 0))
+        one_at_a_time(owner)
     }
 
     /// `scale.go` preflightChecks.
@@ -149,12 +149,8 @@ fn version(member: &Member, owner: &Value) -> Option<Cause> {
 
 /// Where the CK8sConfig of a Machine differs from the configuration in the owner (MatchesCK8sBootstrapConfig).
 fn config(member: &Member, owner: &Value) -> Vec<Cause> {
-    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
-    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
     let at = Path::root().key("spec").key("spec");
-    let (have, want) = (held(config.get("spec")), held(owner.pointer(CONFIG)));
-    let cause = |path| Cause { rule: RuleId::of("ck8s/config"), path, detail: String::new() };
-    diff::places(Some(&have), Some(&want), &at).into_iter().map(cause).collect()
+    configured(member, (owner.pointer(CONFIG), &at), RuleId::of("ck8s/config"), held)
 }
 
 /// The owner with what the webhook fills in (`ck8scontrolplane_webhook.go` Default).

@@ -5,9 +5,8 @@
 use jiff::{Span, Timestamp};
 
 use crate::kinds::Versions;
-use crate::kinds::fields::annotation;
-use crate::kinds::fields::number;
-use crate::kinds::fields::text;
+use crate::kinds::diff;
+use crate::kinds::fields::{annotation, number, plain_number, text};
 use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
@@ -140,6 +139,26 @@ pub(crate) struct Cloned {
 
 static CLONED: Cloned =
     Cloned { name: RuleId::of("kcp/infrastructure-template"), kind: RuleId::of("kcp/infrastructure-kind") };
+
+/// Where the config of a Machine differs from what the owner says at a place; `held` reads both. A config that is not there makes no
+/// Machine out of date.
+pub(crate) fn configured(
+    member: &Member,
+    (want, at): (Option<&Value>, &Path),
+    rule: RuleId,
+    held: fn(Option<&Value>) -> Value,
+) -> Vec<Cause> {
+    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
+    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let cause = |path| Cause { rule, path, detail: String::new() };
+    diff::places(Some(&held(config.get("spec"))), Some(&held(want)), at).into_iter().map(cause).collect()
+}
+
+/// The room of a control plane that changes one Machine at a time: one more, or with `maxSurge: 0` one fewer.
+pub(crate) fn one_at_a_time(owner: &Value) -> (u64, u64) {
+    let surge = owner.pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge").map_or(1, plain_number);
+    (surge, u64::from(surge == 0))
+}
 
 /// Whether the infrastructure Machine was cloned from another template than the one that the owner names.
 pub(crate) fn cloned_from(member: &Member, owner: &Value, at: &[&str], rules: &Cloned) -> Vec<Cause> {

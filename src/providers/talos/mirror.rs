@@ -6,12 +6,13 @@ use jiff::Timestamp;
 
 use super::config::held;
 use crate::kinds::Versions;
-use crate::kinds::diff;
-use crate::kinds::fields::{number, plain_number, text};
+use crate::kinds::fields::{number, text};
 use crate::kinds::mirror::{Mirror, MirrorRules};
 use crate::model::{Cause, Hold, Member, RuleId, Strategy, Why};
 use crate::object::{Key, Path};
-use crate::providers::kubeadm::mirror::{Cloned, clone_of, cloned_from, derived_creation, with_v};
+use crate::providers::kubeadm::mirror::{
+    Cloned, clone_of, cloned_from, configured, derived_creation, one_at_a_time, with_v,
+};
 use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
@@ -95,8 +96,7 @@ impl Mirror for Talos {
     }
 
     fn room(&self, owner: &Value, _wanted: u64) -> (u64, u64) {
-        let surge = owner.pointer("/spec/rolloutStrategy/rollingUpdate/maxSurge").map_or(1, plain_number);
-        (surge, u64::from(surge == 0))
+        one_at_a_time(owner)
     }
 
     /// There are no timeouts in the control plane.
@@ -119,12 +119,8 @@ fn version(member: &Member, owner: &Value) -> Option<Cause> {
 
 /// Where the TalosConfig of a Machine differs from the one in the owner (MatchesControlPlaneConfig).
 fn config(member: &Member, owner: &Value) -> Vec<Cause> {
-    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
-    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
     let at = Path::root().key("spec").key("controlPlaneConfig").key("controlplane");
-    let (have, want) = (held(config.get("spec")), held(owner.pointer(CONFIG)));
-    let cause = |path| Cause { rule: RuleId::of("talos/config"), path, detail: String::new() };
-    diff::places(Some(&have), Some(&want), &at).into_iter().map(cause).collect()
+    configured(member, (owner.pointer(CONFIG), &at), RuleId::of("talos/config"), held)
 }
 
 /// The configuration as it is written into a TalosConfig: Go leaves empty lists out there.
