@@ -1,7 +1,8 @@
-//! A MachineDeployment whose rollout is paused half-way: it still keeps its MachineSets within what its strategy allows together. And one that
-//! turns to `OnDelete` half-way: it keeps no more than it wants from then on, whether the new ones are there or not. Read beside `core/reconcilers/machinedeployment/machinedeployment_sync.go` (sync, scale) and
-//! `machinedeployment_rollout_ondelete.go` (reconcileOldMachineSetsOnDelete) of Cluster API 1.14: where more Machines
-//! are there than wanted and allowed above that, the difference goes, in old and new sets by their size.
+//! A MachineDeployment whose rollout is paused half-way: it still keeps its MachineSets within what its strategy allows together. And
+//! one that turns to `OnDelete` half-way: it keeps no more than it wants from then on, whether the new ones are there or not.
+//! Read beside `core/reconcilers/machinedeployment/machinedeployment_sync.go` (sync, scale) and
+//! `machinedeployment_rollout_ondelete.go` (reconcileOldMachineSetsOnDelete) of Cluster API 1.14: where more Machines are there than
+//! wanted and allowed above that, the difference goes, in old and new sets by their size.
 
 use super::lifted::Lifted;
 use super::pause;
@@ -78,11 +79,10 @@ fn turned(stage: &Stage<'_>, key: &Key, before: &Value, after: &Value) -> Option
     if sets.is_empty() && most > 0 && is_unread(stage, key) {
         return Some(unread(key, "its strategy becomes OnDelete"));
     }
-    // A set that has what is wanted is the only one where no rollout is under way.
     let total: u64 = sets.iter().sum();
     let count = total.saturating_sub(most);
     let (why, though) = ("more than it wants", "whether the new ones are there or not");
-    (count > 0 && sets.len() > 1).then(|| told(stage, key, after, (total, count), (why, though)))
+    (count > 0).then(|| told(stage, key, after, (total, count), (why, though)))
 }
 
 /// What goes where the write makes a set the new one that has all Machines that are wanted: the others are scaled to none.

@@ -25,7 +25,7 @@ const fn beside(name: &'static str) -> Kind {
     Kind { webhook: Some(&Others), ..Kind::new(HOST.0, name, Role::Other) }
 }
 
-/// A kind beside the hosts that no host is wiped without: the operator makes firmware anew and takes the rest off at the next boot.
+/// A kind beside the hosts whose removal wipes none of them: the operator makes firmware anew and takes the rest off at the next boot.
 const fn dispensable(name: &'static str) -> Kind {
     Kind { by_reference: true, ..beside(name) }
 }
