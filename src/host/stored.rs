@@ -47,12 +47,15 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
 }
 
 /// Brings a live object into the version that is written: into what the API server holds there, where the version that it was read
-/// through remembers it, else by what moved between the two. `false` where it stays as it was read.
+/// through remembers it, else by what moved between the two. `false` where it stays as it was read. Only of what an API server gave, which
+/// has a uid, that memory is its own; in a render it may be older than what stands beside it.
 pub(super) fn bring(live: &mut Value, rendered: &Value) -> bool {
     let Some(wanted) = text(rendered, "/apiVersion").filter(|wanted| text(live, "/apiVersion") != Some(wanted)) else {
         return false;
     };
-    let Remembered::Spec(spec) = remembered(live, wanted) else { return schema::reshape(live, rendered) };
+    let is_read = live.pointer("/metadata/uid").is_some();
+    let memory = if is_read { remembered(live, wanted) } else { Remembered::Nothing };
+    let Remembered::Spec(spec) = memory else { return schema::reshape(live, rendered) };
     live["spec"] = spec;
     live["apiVersion"] = Value::from(wanted);
     if let Some(annotations) = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
@@ -70,4 +73,24 @@ fn is_old(api_version: &str) -> bool {
 fn is_sorted(list: &Value) -> bool {
     let names = list.as_array().into_iter().flatten().map(|item| item.get("name").and_then(Value::as_str));
     names.is_sorted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::json;
+
+    #[test]
+    fn what_an_api_server_remembers_is_what_it_stores_and_what_a_render_carries_is_not() {
+        let hub = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DockerMachineTemplate", "spec": {"template": {"spec": {"customImage": "old"}}}});
+        let live = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DockerMachineTemplate",
+            "metadata": {"uid": "u", "annotations": {CONVERSION_DATA: hub.to_string()}}, "spec": {"template": {"metadata": {}, "spec": {"customImage": "new"}}}});
+        let image = |mut live: Value| {
+            bring(&mut live, &hub);
+            live.pointer("/spec/template/spec/customImage").cloned()
+        };
+        let mut rendered = live.clone();
+        rendered["metadata"].as_object_mut().expect("a map").remove("uid");
+        assert_eq!((image(live), image(rendered)), (Some(json!("old")), Some(json!("new"))));
+    }
 }
