@@ -80,10 +80,10 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
 /// What the webhook fills in on both sides.
 fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions) {
     let Some(shape) = kept.shape else { return };
-    let written = Written { key: &pair.key, api_version: &pair.api_version, shape, versions };
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
-    webhook.fill_in(&written, &mut kept.old);
-    webhook.fill_in(&written, &mut kept.new);
+    let written = |is_past| Written { key: &pair.key, api_version: &pair.api_version, shape, versions, is_past };
+    webhook.fill_in(&written(pair.action == Action::Update), &mut kept.old);
+    webhook.fill_in(&written(false), &mut kept.new);
 }
 
 /// Makes of each pair what the API server keeps of it. A pair stays as it was sent where the versions that are possible do not agree, where

@@ -125,7 +125,7 @@ pub(super) fn refused_by_schema(
 pub(super) fn filled_by_webhook(key: &Key, api_version: &str, object: &Value, versions: &Versions) -> Option<Value> {
     let (webhook, shape) = kind(key).webhook.zip(Shape::of(&key.kind, api_version, versions))?;
     let mut filled = object.clone();
-    webhook.fill_in(&Written { key, api_version, shape, versions }, &mut filled);
+    webhook.fill_in(&Written { key, api_version, shape, versions, is_past: false }, &mut filled);
     Some(filled)
 }
 

@@ -53,6 +53,8 @@ pub struct Written<'a> {
     pub shape: Shape,
     /// The providers' versions.
     pub versions: &'a Versions,
+    /// Whether it stood there before the write.
+    pub is_past: bool,
 }
 
 /// A write as the validating webhook sees it: both sides in the superset form.

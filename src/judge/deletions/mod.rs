@@ -160,7 +160,9 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
         return in_use(key, &format!("{from} has its name in its spec, and may need it"));
     }
     let is_pool = key.known.role == Role::Other && key.known.named_alone;
-    if let Some(because) = topology::unread::class(stage, key).filter(|_| is_pool || key.known.role == Role::Template) {
+    let may_be_used_elsewhere = is_pool || key.known.role == Role::Template;
+    let unread = || topology::unread::class(stage, key).or_else(|| topology::unread::owners(stage));
+    if let Some(because) = may_be_used_elsewhere.then(unread).flatten() {
         return in_use(key, &because);
     }
     if key.known.is_felt_by_reference() {

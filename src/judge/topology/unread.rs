@@ -54,9 +54,15 @@ pub(crate) fn class(stage: &Stage<'_>, template: &Key) -> Option<String> {
     Some(format!("the {class} of {cluster} was not read and may use it; {ADD}"))
 }
 
+/// Why what nothing refers to may be in use all the same: both renders hold no object that decides about Machines.
+pub(crate) fn owners(stage: &Stage<'_>) -> Option<String> {
+    let is_alone = || stage.keys(|key| kind(key).role.decides_about_machines()).is_empty();
+    (stage.is_of_renders() && is_alone()).then(|| format!("what makes Machines of it was not read; {ADD}"))
+}
+
 /// The answer about the content of a template that nothing refers to, where a class that was not read may.
 pub(crate) fn template(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Answer> {
-    let because = class(stage, key).or_else(|| {
+    let because = class(stage, key).or_else(|| owners(stage)).or_else(|| {
         let is_of_classes_alone = kind(&made(key)).role == Role::ControlPlane;
         let has_classes = || !stage.keys(|key| kind(key).role == Role::Class).is_empty();
         let may_be_used = is_of_classes_alone && stage.is_of_renders() && !has_classes();

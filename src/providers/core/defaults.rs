@@ -11,7 +11,7 @@ use crate::tree::{Map, Value, json};
 
 /// Sends one side of a write through the mutating webhook of a kind of Cluster API, and through those that are made like them.
 pub(crate) fn fill_in(written: &Written<'_>, object: &mut Value) {
-    let Written { key, api_version, shape, versions } = *written;
+    let Written { key, api_version, shape, versions, .. } = *written;
     let kind = key.kind.as_str();
     let of_newer_webhook = HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1");
     let may_stay = of_newer_webhook && versions.has(&WRITES_ONLY_CHANGES) && of_cluster_api(&key.group);

@@ -48,7 +48,7 @@ pub struct Metal3;
 
 impl Webhook for Metal3 {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
-        let Written { key, api_version, shape, versions } = *written;
+        let Written { key, api_version, shape, versions, .. } = *written;
         let is_cluster = key.kind == CLUSTER;
         if is_cluster {
             default_cluster(object, versions);
@@ -307,7 +307,8 @@ mod tests {
             }
             let mut new = new.clone();
             let key = crate::object::Key::new("infrastructure.cluster.x-k8s.io/v1beta2", kind, Some("fleet"), "one");
-            let written = Written { key: &key, api_version: "v1beta2", shape: data_shape(), versions: &versions };
+            let written =
+                Written { key: &key, api_version: "v1beta2", shape: data_shape(), versions: &versions, is_past: false };
             Metal3.fill_in(&written, &mut new);
             let found = crate::providers::on_write(&key, "v1beta2", (old, &new), |write| Metal3.refusals(write));
             Some(found.into_iter().map(|refusal| refusal.path.to_string()).collect())
