@@ -48,11 +48,24 @@ pub(crate) struct Stage<'a> {
     remembered: Mutex<HashMap<(Key, &'static str), Remembered>>,
 }
 
-/// Workers of a topology whose Machines go only when somebody deletes them.
+/// Why the turn of other workers does not come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stall {
+    /// They are paused.
+    Paused,
+    /// Their Machines go only when somebody deletes them.
+    ByHand,
+    /// They are on their way, which ends by itself.
+    OnTheWay,
+}
+
+/// Workers of a topology for which others wait.
 #[derive(Debug)]
-pub(crate) struct ByHand {
+pub(crate) struct Stalled {
     /// Their name in the topology.
     pub(crate) name: String,
+    /// Why.
+    pub(crate) why: Stall,
     /// The version that their owner has.
     pub(crate) version: Option<String>,
     /// The versions of their Machines that are not being deleted.
@@ -83,8 +96,8 @@ struct Shared<'a> {
     shown: Kept<String, bool>,
     /// Owners of the workers of a Cluster by kind and name in its topology.
     groups: Kept<Key, Arc<Groups>>,
-    /// The workers of a Cluster whose Machines go only by hand, before and after the write.
-    by_hand: Kept<(Key, bool), Arc<Vec<ByHand>>>,
+    /// The workers of a Cluster for which others wait, before and after the write.
+    stalled: Kept<(Key, bool), Arc<Vec<Stalled>>>,
     /// Who may update Machines in place.
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
@@ -130,14 +143,14 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The workers of a Cluster whose Machines go only by hand, looked for once a side.
-    pub(crate) fn by_hand(
+    /// The workers of a Cluster for which others wait, looked for once a side.
+    pub(crate) fn stalled(
         &self,
         cluster: &Key,
         is_after: bool,
-        make: impl FnOnce() -> Arc<Vec<ByHand>>,
-    ) -> Arc<Vec<ByHand>> {
-        self.shared.by_hand.get(self.versions.case(), &(cluster.clone(), is_after), make)
+        make: impl FnOnce() -> Arc<Vec<Stalled>>,
+    ) -> Arc<Vec<Stalled>> {
+        self.shared.stalled.get(self.versions.case(), &(cluster.clone(), is_after), make)
     }
 
     /// Who may update Machines in place, looked for once.

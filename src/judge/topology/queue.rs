@@ -1,5 +1,6 @@
-//! Whose turn it is in an upgrade of a topology. A group may defer its own; so many groups of workers are upgraded at once, and one whose
-//! Machines go only when somebody deletes them never comes to an end by itself: those behind it wait, and so does the control plane.
+//! Whose turn it is in an upgrade of a topology. A group may defer its own; so many groups of workers are upgraded at once, and one that is
+//! paused, or whose Machines go only when somebody deletes them, never comes to an end by itself: those behind it wait, and so does the
+//! control plane.
 //! Read beside `exp/topology/scope/upgradetracker.go` (UpgradeConcurrencyReached), `exp/topology/desiredstate/desired_state.go`
 //! (computeControlPlaneVersion, computeMachineDeploymentVersion) and `internal/topology/check/upgrade.go` of Cluster API 1.14.
 
@@ -7,7 +8,8 @@ use std::sync::Arc;
 
 use super::values::list;
 use crate::hashed::HashSet;
-use crate::judge::stage::ByHand;
+use crate::judge::stage::{Stall, Stalled};
+use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::{annotation, text};
@@ -22,8 +24,9 @@ pub(super) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// What a group of MachineDeployments or the control plane of a Cluster waits for before it gets its version, as a clause with the field that
 /// says so; `None` where it gets its turn.
 pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<(String, Path)> {
-    let by_hand = side.stage.by_hand(key, side.is_after(), || Arc::new(by_hand(side, key)));
-    if by_hand.is_empty() {
+    let raised = raised(side, key, cluster).filter(|_| word == "machineDeployment");
+    let stalled = side.stage.stalled(key, side.is_after(), || Arc::new(stalled(side, key)));
+    if stalled.is_empty() {
         return None;
     }
     let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();
@@ -31,32 +34,51 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
     let (limit, own) = match (word, place_of(name)) {
         // It waits for all workers.
         ("controlPlane", _) => (1, None),
-        ("machineDeployment", Some(own)) => {
-            (annotation(cluster, UPGRADE_CONCURRENCY).and_then(|many| many.parse().ok()).unwrap_or(1), Some(own))
-        }
+        ("machineDeployment", Some(own)) => (limit(cluster), Some(own)),
         _ => return None,
     };
     let wanted = text(cluster, "/spec/topology/version");
     let is_ahead =
         |place: usize| own.is_some_and(|own| place < own) && deferred(&groups, "machineDeployments", place).is_none();
-    let mut stuck: Vec<usize> = by_hand
+    let mut stuck: Vec<(usize, Stall)> = stalled
         .iter()
+        .filter(|group| group.why != Stall::OnTheWay || raised.is_some())
         .filter_map(|group| Some((group, place_of(&group.name).filter(|place| own != Some(*place))?)))
         .filter(|(group, place)| is_stuck(group, wanted.filter(|_| is_ahead(*place))))
-        .map(|(_, place)| place)
+        .map(|(group, place)| (place, group.why))
         .collect();
     stuck.sort_unstable();
-    let place = *stuck.get(usize::checked_sub(limit, 1)?)?;
+    let (place, why) = *stuck.get(usize::checked_sub(limit, 1)?)?;
+    if let Some(raised) = raised.filter(|raised| stuck.len() < *raised) {
+        let path = Path::root().key("metadata").key("annotations").key(UPGRADE_CONCURRENCY);
+        return Some((format!("{raised} groups of workers may be upgraded at once"), path));
+    }
     let path = Path::root().key("spec").key("topology").key("workers").key("machineDeployments").index(place);
     let name = groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
-    Some((
-        format!("the workers {name} no longer wait for somebody who deletes their Machines (OnDelete)"),
-        path.key("rollout").key("strategy"),
-    ))
+    Some(match why {
+        Stall::Paused => (format!("the workers {name} are no longer paused"), path),
+        Stall::ByHand => (
+            format!("the workers {name} no longer wait for somebody who deletes their Machines (OnDelete)"),
+            path.key("rollout").key("strategy"),
+        ),
+        Stall::OnTheWay => (format!("the workers {name} are upgraded"), path),
+    })
+}
+
+/// How many groups of MachineDeployments of a Cluster are upgraded at once.
+fn limit(cluster: &Value) -> usize {
+    annotation(cluster, UPGRADE_CONCURRENCY).and_then(|many| many.parse().ok()).unwrap_or(1)
+}
+
+/// How many are from the write on, where those are more.
+fn raised(side: Side<'_>, key: &Key, cluster: &Value) -> Option<usize> {
+    let after = if side.is_after() { None } else { side.stage.after(key) };
+    after.map(|after| limit(&after)).filter(|after| *after > limit(cluster))
 }
 
 /// Whether a group is being upgraded, or will be to the version that is `next`, and does not come to an end by itself.
-fn is_stuck(group: &ByHand, next: Option<&str>) -> bool {
+fn is_stuck(group: &Stalled, next: Option<&str>) -> bool {
+    let next = next.filter(|_| group.why != Stall::OnTheWay);
     let have = group.version.as_deref();
     let has_other = |version: Option<&str>| {
         version.is_some() && group.of_machines.iter().any(|machine| machine.as_deref() != version)
@@ -64,12 +86,20 @@ fn is_stuck(group: &ByHand, next: Option<&str>) -> bool {
     has_other(have) || next.is_some() && have != next && has_other(next)
 }
 
-/// The groups of a Cluster whose Machines go only when somebody deletes them.
-fn by_hand(side: Side<'_>, key: &Key) -> Vec<ByHand> {
+/// The groups of a Cluster for which others may wait.
+fn stalled(side: Side<'_>, key: &Key) -> Vec<Stalled> {
     let stage = side.stage;
+    let is_raised = stage.before(key).is_some_and(|cluster| raised(side, key, &cluster).is_some());
     let of_group = |((_, name), owner): (&(String, String), &Key)| {
         let (live, now) = (stage.before(owner)?, side.get(owner)?);
-        if text(&now, "/spec/rollout/strategy/type") != Some("OnDelete") || is_deleting(&live) {
+        let is_paused = pause::is_annotated(&now) || now.pointer("/spec/paused") == Some(&Value::Bool(true));
+        let is_by_hand = text(&now, "/spec/rollout/strategy/type") == Some("OnDelete");
+        let why = match (is_paused, is_by_hand) {
+            (true, _) => Stall::Paused,
+            (false, true) => Stall::ByHand,
+            (false, false) => Stall::OnTheWay,
+        };
+        if is_deleting(&live) || why == Stall::OnTheWay && !is_raised {
             return None;
         }
         let names = machines::names(stage.scene.view, &typed(owner), &key.name, &stage.versions);
@@ -80,7 +110,8 @@ fn by_hand(side: Side<'_>, key: &Key) -> Vec<ByHand> {
         let version = |value: &Value, at| text(value, at).map(str::to_owned);
         let of_machines =
             own.filter(|machine| !is_deleting(machine)).map(|machine| version(&machine, "/spec/version")).collect();
-        Some(ByHand { name: name.clone(), version: version(&live, "/spec/template/spec/version"), of_machines })
+        let version = version(&live, "/spec/template/spec/version");
+        Some(Stalled { name: name.clone(), why, version, of_machines })
     };
     let owners = stage.owners_by_group(key);
     owners.iter().filter(|((kind, _), _)| kind == MACHINE_DEPLOYMENT).filter_map(of_group).collect()
