@@ -21,10 +21,17 @@ const BY_SERVER: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "de
 /// tree can tell.
 #[must_use]
 pub(crate) fn is_harmless(object: &Object, way: Way) -> bool {
-    object.metadata().is_some_and(|sent| {
-        let says = |key: &&str| sent.get("metadata").and_then(|metadata| metadata.get(key)).is_some_and(is_said);
-        !BY_SERVER.iter().any(says) && refusals(&object.key, &sent, None, None, way).is_empty()
-    })
+    is_plain(object)
+        || object.metadata().is_some_and(|sent| {
+            let says = |key: &&str| sent.get("metadata").and_then(|metadata| metadata.get(key)).is_some_and(is_said);
+            !BY_SERVER.iter().any(says) && refusals(&object.key, &sent, None, None, way).is_empty()
+        })
+}
+
+/// Whether the lines of the metadata tell that alone.
+fn is_plain(object: &Object) -> bool {
+    let is_fine = |map: &str, key: &str, text: &str| text_entry(map, key, text, map == "labels").is_none();
+    object.has_plain_metadata(ANNOTATIONS, is_fine) && name(&object.key, &object.key.name).is_none()
 }
 
 /// Whether a field that the API server sets is said.
@@ -68,14 +75,18 @@ pub(crate) fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Opti
 /// What is refused about one label or annotation.
 fn entry(what: &str, key: &str, value: &Value, is_label: bool) -> Option<Refusal> {
     let at = |because: String| Some(Refusal::at(&["metadata", what, key], because));
-    let text = match value {
-        Value::Null => return None,
-        Value::String(text) => text,
+    match value {
+        Value::Null => None,
+        Value::String(text) => text_entry(what, key, text, is_label),
         other => {
-            return at(format!("its value must be a text and is {}: put it in quotes", word(other)))
-                .map(Refusal::of_release);
+            at(format!("its value must be a text and is {}: put it in quotes", word(other))).map(Refusal::of_release)
         }
-    };
+    }
+}
+
+/// What is refused about one whose value is a text.
+fn text_entry(what: &str, key: &str, text: &str, is_label: bool) -> Option<Refusal> {
+    let at = |because: String| Some(Refusal::at(&["metadata", what, key], because));
     // An annotation's key is looked at in lower case.
     let is_key = if is_label { labels::is_key(key) } else { labels::is_key(&key.to_ascii_lowercase()) };
     if !is_key {

@@ -1,6 +1,7 @@
 //! The rendered objects sorted by what happens to them: compared, compared when referred to, hooks, the rest.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::hook::{self, Role};
 use super::{Host, HostKind, kinds};
@@ -135,6 +136,9 @@ pub(super) fn same_content(one: &Object, other: &Object) -> bool {
 pub(super) fn same_text(one: &Object, other: &Object) -> bool {
     match (&one.body, &other.body) {
         (Body::Text(left, a), Body::Text(right, b)) => {
+            if a == b && Arc::ptr_eq(left, right) {
+                return true;
+            }
             let (left, right) = (&left[a.start..a.end], &right[b.start..b.end]);
             left.trim_ascii() == right.trim_ascii()
                 && (breaks_behind(left) == breaks_behind(right) || !keeps_breaks(left))

@@ -221,6 +221,14 @@ impl Object {
         self.everyday().is_some_and(|text| yaml::holds_texts_alone(text, key, none, is_key))
     }
 
+    /// Whether its `metadata` is no longer than this and has nothing but a name, a namespace, and labels and annotations of which each is
+    /// a text that is fine by its map and its key; false where only the tree can tell.
+    #[must_use]
+    pub(crate) fn has_plain_metadata(&self, most: usize, is_fine: impl Fn(&str, &str, &str) -> bool) -> bool {
+        let text = self.metadata_text().filter(|text| text.len() <= most && self.read.0.get().is_none());
+        text.is_some_and(|text| yaml::holds_plain_metadata(text, is_fine))
+    }
+
     /// The length of its text; `None` where it is a tree.
     #[must_use]
     pub(crate) fn bytes(&self) -> Option<usize> {
@@ -242,6 +250,16 @@ impl Object {
             Body::Text(_, document) => Some(document.end - document.start),
             Body::Value(_) => None,
         }
+    }
+
+    /// The same object, as it stands on a line of another stream word for word.
+    pub(super) fn at_line(&self, line: usize) -> Self {
+        Self { line, ..self.clone() }
+    }
+
+    /// Whether it is the document that stands here in its stream.
+    pub(super) fn is_document(&self, span: yaml::Span) -> bool {
+        matches!(&self.body, Body::Text(_, own) if *own == span)
     }
 
     /// The text of an everyday document, as [`yaml::head`] knows one.

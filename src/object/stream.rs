@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::load::has_rare_breaks;
-use super::{Body, Carrier, Inventory, Key, LoadError, Object};
+use super::{Body, Carrier, Inventory, Key, LoadError, Object, StreamText};
 use crate::parallel;
 use crate::tree::{Map, Value};
 use crate::yaml;
@@ -25,14 +25,42 @@ impl Stream {
     /// # Errors
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
     pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
-        Self::of_sections(bytes, &yaml::split(bytes)?)
+        Self::of_sections(bytes, &yaml::split(bytes)?, &[])
     }
 
-    /// Reads a stream of which these are the documents.
-    pub(super) fn of_sections(bytes: &Arc<[u8]>, sections: &[yaml::Section]) -> Result<Self, LoadError> {
+    /// Reads a stream beside another one. What stands in both at the same place, word for word, is read once and has one text.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_beside(bytes: &Arc<[u8]>, other: &StreamText) -> Result<Self, LoadError> {
+        let sections = yaml::split(bytes)?;
+        let known = other.everyday();
+        // A document more or less than there moves all that follow it.
+        let behind = |place: usize| (place + known.len()).checked_sub(sections.len());
+        let is_same = |object: &&Object, section: &yaml::Section| object.everyday() == Some(section.document.of(bytes));
+        let same = |(place, section): (usize, &yaml::Section)| {
+            let mut places = [Some(place), behind(place)].into_iter().flatten();
+            places.find_map(|place| (*known.get(place)?).filter(|object| is_same(object, section)))
+        };
+        let same: Vec<Option<&Object>> = sections.iter().enumerate().map(same).collect();
+        Self::of_sections(bytes, &sections, &same)
+    }
+
+    /// Reads a stream of which these are the documents, as far as they are not known from another one.
+    pub(super) fn of_sections(
+        bytes: &Arc<[u8]>,
+        sections: &[yaml::Section],
+        known: &[Option<&Object>],
+    ) -> Result<Self, LoadError> {
         let mut stream = Self::default();
         let mut objects = Vec::with_capacity(sections.len());
-        for document in parallel::map(sections, |section| Document::read(bytes, section)) {
+        let known = known.iter().copied().chain(std::iter::repeat(None));
+        let documents: Vec<(&yaml::Section, Option<&Object>)> = sections.iter().zip(known).collect();
+        let read = |(section, known): &(&yaml::Section, Option<&Object>)| match known {
+            Some(object) => Ok(Document::One(object.at_line(section.line))),
+            None => Document::read(bytes, section),
+        };
+        for document in parallel::map(&documents, read) {
             stream.documents += usize::from(!matches!(document, Ok(Document::Empty)));
             match document? {
                 Document::Empty => {}
@@ -176,6 +204,39 @@ mod tests {
     fn empty_documents_are_no_objects() {
         let stream = load("# only words\n---\n---\n# more\n").expect("a stream");
         assert_eq!((stream.documents, stream.objects.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_stands_in_both_streams_has_one_text() {
+        let document = |name: &str, value: &str| {
+            format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
+        };
+        let text = |parts: &[String]| -> Arc<[u8]> { Arc::from(parts.concat().into_bytes()) };
+        let all = [document("a", "x"), document("b", "y"), document("c", "z")];
+        let other = StreamText::from(text(&all));
+        let of_text =
+            |object: &Object, bytes: &Arc<[u8]>| matches!(&object.body, Body::Text(own, _) if Arc::ptr_eq(own, bytes));
+        let shared = |bytes: &Arc<[u8]>| -> Vec<bool> {
+            let alone = Stream::load(bytes).expect("a stream");
+            let beside = Stream::load_beside(bytes, &other).expect("a stream");
+            let told = |stream: &Stream| -> Vec<(Key, usize, Value)> {
+                let told =
+                    |object: &Object| (object.key.clone(), object.line, object.glance().expect("a tree").into_owned());
+                stream.objects.objects().iter().map(told).collect()
+            };
+            assert_eq!(told(&alone), told(&beside));
+            beside.objects.objects().iter().map(|object| of_text(object, other.bytes())).collect()
+        };
+        assert_eq!(shared(&text(&all)), [false; 3], "nobody has read the other one yet");
+        other.stream().expect("a stream");
+        assert_eq!(shared(&text(&all)), [true; 3]);
+        let [a, b, c] = &all;
+        assert_eq!(shared(&text(&[a.clone(), document("b", "other"), c.clone()])), [true, false, true]);
+        assert_eq!(
+            shared(&text(&["# more\n".to_owned(), a.clone(), document("more", "x"), b.clone(), c.clone()])),
+            [false, false, true, true]
+        );
+        assert_eq!(shared(&text(&[b.clone(), c.clone()])), [true, true]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use super::{LoadError, Stream};
+use super::{LoadError, Object, Stream};
 use crate::yaml::{self, Section};
 
 /// The text of a stream. Copies share its bytes and what was read of them.
@@ -42,8 +42,16 @@ impl StreamText {
     /// # Errors
     /// As [`Stream::load`].
     pub fn stream(&self) -> Result<&Stream, LoadError> {
-        let read = || Stream::of_sections(&self.bytes, self.sections()?);
+        let read = || Stream::of_sections(&self.bytes, self.sections()?, &[]);
         self.read.stream.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// The object of each document, where that is an everyday one; nothing where nobody has read it yet.
+    pub(super) fn everyday(&self) -> Vec<Option<&Object>> {
+        let (Some(Ok(stream)), Ok(sections)) = (self.read.stream.get(), self.sections()) else { return Vec::new() };
+        let mut objects = stream.objects.objects().iter().filter(|object| object.everyday().is_some()).peekable();
+        let mut at = |section: &Section| objects.next_if(|object| object.is_document(section.document));
+        sections.iter().map(|section| at(section)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the text of an object rules out without its tree: a word that stands nowhere in it, a key that it cannot have.
 
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr2, memmem};
 
 use super::{Body, Object};
 
@@ -12,7 +12,7 @@ impl Object {
         match &self.body {
             Body::Text(bytes, span) => {
                 let text = span.of(bytes);
-                memmem::find(text, word.as_bytes()).is_some() || self.escapes(text).in_words
+                says(text, word) || self.escapes(text).in_words
             }
             Body::Value(_) => true,
         }
@@ -32,7 +32,7 @@ impl Object {
     pub fn may_have_key(&self, word: &str) -> bool {
         let Body::Text(bytes, span) = &self.body else { return true };
         let text = span.of(bytes);
-        memmem::find(text, word.as_bytes()).is_some() || self.escapes(text).in_keys
+        says(text, word) || self.escapes(text).in_keys
     }
 
     /// Whether its `metadata` may have a key, in one of its maps; false only where that is sure. As [`Self::may_have_key`], but of an
@@ -40,12 +40,25 @@ impl Object {
     #[must_use]
     pub(crate) fn may_have_in_metadata(&self, word: &str) -> bool {
         let Some(text) = self.metadata_text() else { return self.may_have_key(word) };
-        memmem::find(text, word.as_bytes()).is_some() || Escapes::of(text).in_keys
+        says(text, word) || Escapes::of(text).in_keys
     }
 
     fn escapes(&self, text: &[u8]) -> Escapes {
         *self.escapes.get_or_init(|| Escapes::of(text))
     }
+}
+
+/// Whether a word stands in a text. A searcher takes longer to make than a short text to look through.
+fn says(text: &[u8], word: &str) -> bool {
+    const SHORT: usize = 512;
+    let word = word.as_bytes();
+    if text.len() > SHORT {
+        return memmem::find(text, word).is_some();
+    }
+    // A slash is rarer than letters.
+    let offset = memchr(b'/', word).unwrap_or(0);
+    let Some(sign) = word.get(offset) else { return true };
+    memchr_iter(*sign, text).any(|at| at.checked_sub(offset).is_some_and(|start| text[start..].starts_with(word)))
 }
 
 /// What a text may hold that does not stand in it as it is read: behind a backslash a letter may be written as a number, and a line may
@@ -60,6 +73,9 @@ pub(super) struct Escapes {
 
 impl Escapes {
     fn of(text: &[u8]) -> Self {
+        if memchr2(b'\\', b'!', text).is_none() {
+            return Self { in_words: false, in_keys: false };
+        }
         let is_encoded = may_be_encoded(text);
         let next = || memchr_iter(b'\\', text).map(|at| text.get(at + 1).copied());
         let marked =
@@ -75,7 +91,7 @@ impl Escapes {
 
 /// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.
 fn may_be_encoded(text: &[u8]) -> bool {
-    memchr::memchr(b'!', text).is_some()
+    memchr(b'!', text).is_some()
         && (memmem::find(text, b"binary").is_some() || memmem::find(text, b"!%").is_some() || tag_with_numbers(text))
 }
 

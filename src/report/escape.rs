@@ -99,9 +99,12 @@ fn is_plain(text: &str) -> bool {
 
 /// The same where some signs may stay.
 fn is_plain_beside(text: &str, stays: fn(char) -> bool) -> bool {
-    text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte.is_ascii() && stays(char::from(byte)))
-        && !text.contains("##")
-        && !text.contains("::")
+    let mut has_signs = false;
+    let is_shown = text.bytes().all(|byte| {
+        has_signs |= matches!(byte, b'#' | b':');
+        (0x20..0x7f).contains(&byte) || byte.is_ascii() && stays(char::from(byte))
+    });
+    is_shown && !(has_signs && (text.contains("##") || text.contains("::")))
 }
 
 fn escaped(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {

@@ -263,7 +263,10 @@ impl Session<'_> {
         let setup = self.setup;
         let (mut world, key_id, redact) = match path {
             Some(path) => {
-                let opened = files::open(path, &detected.host, setup.now).map_err(Stop::usage)?;
+                // The stream is read first, so that the file shares with it what stands in both.
+                self.rendered()?;
+                let text = Some(&self.input.text);
+                let opened = files::open(path, &detected.host, setup.now, text).map_err(Stop::usage)?;
                 (opened.world, opened.key_id, opened.redact)
             }
             None => (self.nothing_live(&detected)?, None, Vec::new()),

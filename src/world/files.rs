@@ -13,7 +13,7 @@ use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, Unread, World};
 use crate::kinds::contract::MACHINE;
 use crate::model;
-use crate::object::{Inventory, LoadError, Object, Stream};
+use crate::object::{Inventory, LoadError, Object, Stream, StreamText};
 use crate::parallel;
 use crate::tree::Value;
 
@@ -76,14 +76,14 @@ impl std::fmt::Debug for Opened {
 /// # Errors
 /// As [`open`].
 pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
-    Ok(open(path, host, now)?.world)
+    Ok(open(path, host, now, None)?.world)
 }
 
-/// Loads a file or folder.
+/// Loads a file or folder; what stands in a stream beside it, too, is not read twice.
 ///
 /// # Errors
 /// When something cannot be read, or is not what Kubernetes reads; nothing is skipped for that.
-pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileError> {
+pub fn open(path: &Path, host: &Host, now: Timestamp, beside: Option<&StreamText>) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
     let files = manifests(path)?;
@@ -96,7 +96,11 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
             }
             return saved(file, &bytes, host);
         }
-        let stream = Stream::load(&bytes).map_err(|why| FileError::Load { path: file.display().to_string(), why })?;
+        let stream = match beside {
+            Some(beside) => Stream::load_beside(&bytes, beside),
+            None => Stream::load(&bytes),
+        };
+        let stream = stream.map_err(|why| FileError::Load { path: file.display().to_string(), why })?;
         if live.is_empty() {
             live = stream.objects;
         } else {

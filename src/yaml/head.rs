@@ -93,22 +93,32 @@ fn later_lines_are_harmless(mut text: &[u8]) -> bool {
     }
 }
 
-/// Start of the next line that is not indented. Most lines are, so blocks of bytes without such a line are stepped over at once.
+/// Start of the next line that is not indented.
 pub(super) fn next_top_line(text: &[u8]) -> Option<usize> {
+    next_line_within(text, 0)
+}
+
+/// Start of the next line that begins with no more than so many blanks and something else behind them. Most lines are deeper, so blocks
+/// of bytes without such a line are stepped over at once.
+pub(super) fn next_line_within(text: &[u8], level: usize) -> Option<usize> {
     const BLOCK: usize = 256;
+    let is_here = |at: usize| text[at + 1..].iter().take(level + 1).any(|byte| *byte != b' ');
     let mut from = 0;
-    while from + BLOCK < text.len() {
-        let (here, next) = (&text[from..from + BLOCK], &text[from + 1..=from + BLOCK]);
-        // No branch inside, so that this is vectorised.
-        let any = here.iter().zip(next).fold(false, |any, (byte, next)| any | ((*byte == b'\n') & (*next != b' ')));
-        if any {
-            let found = here.iter().zip(next).position(|(byte, next)| *byte == b'\n' && *next != b' ');
-            return found.map(|at| from + at + 1);
+    while from + BLOCK + level < text.len() {
+        let here = &text[from..from + BLOCK];
+        // No branch inside and no type but bytes, so that this is vectorised.
+        let found = (from + 1..=from + 1 + level).fold(0, |found, next| {
+            let pairs = here.iter().zip(&text[next..next + BLOCK]);
+            pairs.fold(found, |found, (byte, next)| found | (u8::from(*byte == b'\n') & u8::from(*next != b' ')))
+        });
+        if found != 0
+            && let Some(at) = memchr::memchr_iter(b'\n', here).find(|at| is_here(from + at))
+        {
+            return Some(from + at + 1);
         }
         from += BLOCK;
     }
-    let tail = &text[from..];
-    tail.windows(2).position(|pair| pair[0] == b'\n' && pair[1] != b' ').map(|at| from + at + 1)
+    memchr::memchr_iter(b'\n', &text[from..]).map(|at| from + at).find(|at| is_here(*at)).map(|at| at + 1)
 }
 
 #[derive(Default)]
@@ -246,7 +256,8 @@ pub(super) fn entry(text: &[u8]) -> Option<(&str, &[u8])> {
             (key, &text[end + 1..])
         }
         first if first.is_ascii_alphabetic() => {
-            let len = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(byte)).count();
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+            let len = text.iter().take_while(|byte| is_part(byte)).count();
             (&text[..len], &text[len..])
         }
         _ => return None,
@@ -300,9 +311,11 @@ fn quoted(value: &[u8], quote: u8) -> Option<Option<&str>> {
 
 /// Plain text on one line without anything that ends or continues it.
 fn plain(value: &[u8]) -> Option<(After, Option<&str>)> {
-    let end = memchr::memmem::find(value, b" #").unwrap_or(value.len());
+    let comment = memchr::memchr_iter(b'#', value).find(|at| at.checked_sub(1).is_some_and(|at| value[at] == b' '));
+    let end = comment.map_or(value.len(), |at| at - 1);
     let text = std::str::from_utf8(&value[..end]).ok()?.trim_end_matches(' ');
-    if text.contains('\t') || text.contains(": ") || text.ends_with(':') {
+    let ends_key = |at: usize| matches!(text.as_bytes().get(at + 1), None | Some(b' '));
+    if text.contains('\t') || memchr::memchr_iter(b':', text.as_bytes()).any(ends_key) {
         return None;
     }
     Some((After::Nothing, matches!(implicit(text), Scalar::Text(_)).then_some(text)))

@@ -32,7 +32,7 @@ mod walk;
 pub use self::arena::NodeId;
 pub use self::error::{Error, Result};
 pub use self::head::{Head, head};
-pub(crate) use self::lines::holds_texts_alone;
+pub(crate) use self::lines::{holds_plain_metadata, holds_texts_alone};
 pub(crate) use self::message::{nearest, plain};
 pub use self::quote::double_quoted;
 pub(crate) use self::quote::write_value;
