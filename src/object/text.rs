@@ -50,8 +50,8 @@ impl StreamText {
     pub(super) fn everyday(&self) -> Vec<Option<&Object>> {
         let (Some(Ok(stream)), Ok(sections)) = (self.read.stream.get(), self.sections()) else { return Vec::new() };
         let mut objects = stream.objects.objects().iter().filter(|object| object.everyday().is_some()).peekable();
-        let mut at = |section: &Section| objects.next_if(|object| object.is_document(section.document));
-        sections.iter().map(|section| at(section)).collect()
+        let at = |section: &Section| objects.next_if(|object| object.is_document(section.document));
+        sections.iter().map(at).collect()
     }
 }
 

@@ -35,6 +35,7 @@ use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{Holds, back};
 pub(crate) use crate::judge::topology::metadata::{change as change_metadata, hand_down};
+pub(crate) use crate::judge::topology::stop::is_stopped;
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;

@@ -49,6 +49,18 @@ pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -
     (!hides || stopped_before() || is_new()).then_some(Hold { why: Why::Paused, places, says, over })
 }
 
+/// Whether the topology controller writes nothing for a Cluster as it is on one side, since something that the Cluster is made of is
+/// missing or unfit; after the write as [`hold`] has it.
+pub(crate) fn is_stopped(side: Side<'_>, key: &Key, cluster: &Value) -> bool {
+    let Some(stop) = stop(side, key, cluster).filter(|stop| stop.hides) else { return false };
+    !side.is_after()
+        || side
+            .stage
+            .before(key)
+            .and_then(|old| hold(side.stage, key, (&old, cluster)))
+            .is_some_and(|hold| hold.over == stop.over)
+}
+
 /// Whether a template that is not there after the write stops the topology controller for a Cluster all the way: nobody made it
 /// before, and where the write names another one than before, the Cluster itself stays as it is.
 pub(super) fn stops_for(stage: &Stage<'_>, cluster: &Key, template: &Key, is_named_anew: bool) -> bool {

@@ -211,6 +211,8 @@ fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc
     let namespace = cluster.namespace.as_deref();
     let mut out = side.all(CORE, MACHINE_HEALTH_CHECK, namespace);
     let of_topology = value.filter(|value| value.pointer("/spec/topology").is_some());
+    // While something is missing it makes and changes none, so that those which it made act as they are.
+    let of_topology = of_topology.filter(|value| !crate::judge::topology::is_stopped(side, cluster, value));
     out.retain(|(_, check)| {
         check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str())
             // What the controller made is computed anew, as it would be after the write.
