@@ -8,7 +8,7 @@ use super::claimed;
 use super::held::Holds;
 use super::in_use::drifts;
 use super::queue::{deferred, turn};
-use super::stop::stop;
+use super::stop::{hides, stop};
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
 use super::woken;
@@ -110,6 +110,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         return claimed.into_iter().map(claimed::held).collect();
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
+    let hidden = hides(before, key, &old);
     let written = woken::by(stage, key, &new, class_of(key, &new).as_ref());
     let is_written = written.is_some();
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
@@ -128,7 +129,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
         let known = was.iter().find(is_same);
         let (why, places) = match (&stopped, known) {
-            (Some(stop), known) if known.is_some() || stop.hides => (stop.over.clone(), stop.places.clone()),
+            (Some(stop), known) if known.is_some() || hidden => (stop.over.clone(), stop.places.clone()),
             (None, Some(Task { held: Some((why, path)), .. })) => {
                 (why.clone(), vec![(key.clone(), Some(path.clone()))])
             }

@@ -41,7 +41,7 @@ impl Stop {
 pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Hold> {
     let [before, after] = Side::both(stage);
     let Stop { says, over, places, hides } = stop(after, key, new)?;
-    let stopped_before = || stop(before, key, old).is_some_and(|stop| stop.over == over);
+    let stopped_before = || lacking(before, key, old).is_some_and(|stop| stop.over == over);
     let is_new = || {
         let mut missing = places.iter().filter(|(_, at)| at.is_none());
         !is_changed(stage, key) && missing.all(|(missing, _)| before.is_missing(missing))
@@ -52,7 +52,10 @@ pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -
 /// Whether the topology controller writes nothing for a Cluster as it is on one side, since something that the Cluster is made of is
 /// missing or unfit; after the write as [`hold`] has it.
 pub(crate) fn is_stopped(side: Side<'_>, key: &Key, cluster: &Value) -> bool {
-    let Some(stop) = stop(side, key, cluster).filter(|stop| stop.hides) else { return false };
+    if paused(side, key, cluster).is_some() {
+        return false;
+    }
+    let Some(stop) = lacking(side, key, cluster).filter(|stop| stop.hides) else { return false };
     !side.is_after()
         || side
             .stage
@@ -75,16 +78,33 @@ fn is_changed(stage: &Stage<'_>, cluster: &Key) -> bool {
 
 /// What stops the topology controller for a whole Cluster on one side.
 pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
-    let at = |keys: &[&str]| Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)));
+    paused(side, key, cluster).or_else(|| lacking(side, key, cluster))
+}
+
+/// Whether nobody can tell what waits on one side, paused or not: what a Cluster is made of is not there.
+pub(super) fn hides(side: Side<'_>, key: &Key, cluster: &Value) -> bool {
+    lacking(side, key, cluster).is_some_and(|stop| stop.hides)
+}
+
+/// The place below some keys.
+fn at(keys: &[&str]) -> Option<Path> {
+    Some(keys.iter().fold(Path::root(), |path, key| path.key(*key)))
+}
+
+/// A pause of the Cluster itself, or other controllers that look at it.
+fn paused(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     if pause::is_paused_cluster(cluster) || pause::is_annotated(cluster) {
         let places =
             vec![(key.clone(), at(&["spec", "paused"])), (key.clone(), Some(annotation_path(pause::ANNOTATION)))];
         let says = format!("{key} is paused");
         return Some(Stop { says, over: format!("{key} is no longer paused"), places, hides: false });
     }
-    if let Some(Hold { says, over, places, .. }) = pause::left_alone(side, key, cluster) {
-        return Some(Stop { says: format!("{key}: {says}"), over: format!("{key}: {over}"), places, hides: false });
-    }
+    let Hold { says, over, places, .. } = pause::left_alone(side, key, cluster)?;
+    Some(Stop { says: format!("{key}: {says}"), over: format!("{key}: {over}"), places, hides: false })
+}
+
+/// A class, a template or a variable that is not there or not fit, or a class that is paused.
+fn lacking(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     let class_key = class_of(key, cluster)?;
     let Some(class) = side.get(&class_key) else {
         return side.is_missing(&class_key).then(|| arrived(class_key));
