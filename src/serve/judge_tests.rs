@@ -28,7 +28,7 @@ fn judge_of(policy: &str, cache: Cache) -> Arc<Judge> {
 }
 
 fn judge() -> Arc<Judge> {
-    let world = files::open(&live(), &Host::default(), Timestamp::now(), None).expect("a World").world;
+    let world = files::open(&live(), &Host::default(), Timestamp::now()).expect("a World").world;
     judge_of("", Cache::of_world(world))
 }
 
@@ -146,7 +146,7 @@ fn a_field_that_nobody_knows_here_is_not_taken_for_one_that_does_nothing() {
 
 #[test]
 fn a_placeholder_that_comes_is_not_let_through() {
-    let world = files::open(&live(), &Host::default(), Timestamp::now(), None).expect("a World").world;
+    let world = files::open(&live(), &Host::default(), Timestamp::now()).expect("a World").world;
     let late = "lateValues: [{name: vip, placeholders: [\"66.66.66.66\"], type: ip, from: [{env: VIP}]}]";
     let judge = judge_of(late, Cache::of_world(world));
     let mut map = object("OpenStackCluster");
@@ -284,7 +284,7 @@ fn the_audit_log_hears_of_every_judgement() {
 #[test]
 fn a_topology_is_judged_at_its_cluster() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/class-default-not-stored/live.yaml");
-    let world = files::open(&file, &Host::default(), Timestamp::now(), None).expect("a World").world;
+    let world = files::open(&file, &Host::default(), Timestamp::now()).expect("a World").world;
     let judge = judge_of("", Cache::of_world(world));
     let before = object_of(&file, "Cluster");
     let mut after = before.clone();

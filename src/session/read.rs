@@ -266,7 +266,7 @@ impl Session<'_> {
                 // The stream is read first, so that the file shares with it what stands in both.
                 self.rendered()?;
                 let text = Some(&self.input.text);
-                let opened = files::open(path, &detected.host, setup.now, text).map_err(Stop::usage)?;
+                let opened = files::open_beside(path, &detected.host, setup.now, text).map_err(Stop::usage)?;
                 (opened.world, opened.key_id, opened.redact)
             }
             None => (self.nothing_live(&detected)?, None, Vec::new()),

@@ -76,14 +76,22 @@ impl std::fmt::Debug for Opened {
 /// # Errors
 /// As [`open`].
 pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
-    Ok(open(path, host, now, None)?.world)
+    Ok(open(path, host, now)?.world)
 }
 
-/// Loads a file or folder; what stands in a stream beside it, too, is not read twice.
+/// Loads a file or folder.
 ///
 /// # Errors
 /// When something cannot be read, or is not what Kubernetes reads; nothing is skipped for that.
-pub fn open(path: &Path, host: &Host, now: Timestamp, beside: Option<&StreamText>) -> Result<Opened, FileError> {
+pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileError> {
+    open_beside(path, host, now, None)
+}
+
+/// The same; what stands in a stream beside it, too, is not read twice.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_beside(path: &Path, host: &Host, now: Timestamp, beside: Option<&StreamText>) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
     let files = manifests(path)?;

@@ -276,7 +276,7 @@ fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     setup.told = Told { context: args.kube_context.clone(), ..Told::default() };
     let source = match Live::parse(&args.live) {
         Live::Path(path) => {
-            let mut world = files::open(&path, &Host::default(), setup.now, None).map_err(Stop::usage)?.world;
+            let mut world = files::open(&path, &Host::default(), setup.now).map_err(Stop::usage)?.world;
             setup.tell(&mut world);
             Source::World(Box::new(world))
         }

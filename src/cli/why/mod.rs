@@ -83,7 +83,7 @@ struct Read {
 
 /// Reads the World, and the earlier one where there is one.
 fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read, Stop> {
-    let open = |path: &Path| files::open(path, &Host::default(), setup.now, None).map_err(Stop::usage);
+    let open = |path: &Path| files::open(path, &Host::default(), setup.now).map_err(Stop::usage);
     let (mut world, key, mut warnings) = match args.common.live.as_str() {
         "none" => return Err(Stop::usage(anyhow!("there is nothing to read; say --live cluster or --live PATH"))),
         "cluster" => {

@@ -11,7 +11,7 @@ use crate::hashed::HashSet;
 use crate::judge::stage::{Stall, Stalled};
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
-use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, UPGRADE_CONCURRENCY};
+use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::{annotation, text};
 use crate::object::{Key, Path, is_deleting};
 use crate::providers::{machines, typed};
@@ -24,6 +24,9 @@ pub(super) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// What a group of MachineDeployments or the control plane of a Cluster waits for before it gets its version, as a clause with the field that
 /// says so; `None` where it gets its turn.
 pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&str, &str)) -> Option<(String, Path)> {
+    if word == "machinePool" {
+        return turn_of_pool(side, key, cluster, name);
+    }
     let raised = raised(side, key, cluster).filter(|_| word == "machineDeployment");
     let stalled = side.stage.stalled(key, side.is_after(), || Arc::new(stalled(side, key)));
     if stalled.is_empty() {
@@ -50,8 +53,7 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
     stuck.sort_unstable();
     let (place, why) = *stuck.get(usize::checked_sub(limit, 1)?)?;
     if let Some(raised) = raised.filter(|raised| stuck.len() < *raised) {
-        let path = Path::root().key("metadata").key("annotations").key(UPGRADE_CONCURRENCY);
-        return Some((format!("{raised} groups of workers may be upgraded at once"), path));
+        return Some(at_once(raised));
     }
     let path = Path::root().key("spec").key("topology").key("workers").key("machineDeployments").index(place);
     let name = groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
@@ -65,7 +67,26 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
     })
 }
 
-/// How many groups of MachineDeployments of a Cluster are upgraded at once.
+/// What a pool waits for that has its turn by the write: others that have the version may be on their way still, which only their Nodes
+/// tell (`exp/topology/scope/state.go`, MachinePoolsStateMap.Upgrading).
+fn turn_of_pool(side: Side<'_>, key: &Key, cluster: &Value, name: &str) -> Option<(String, Path)> {
+    let raised = raised(side, key, cluster)?;
+    let wanted = text(cluster, "/spec/topology/version");
+    let owners = side.stage.owners_by_group(key);
+    let others = owners.iter().filter(|((kind, other), owner)| {
+        let pool = if kind == MACHINE_POOL && other != name { side.stage.before(owner) } else { None };
+        pool.is_some_and(|pool| text(&pool, "/spec/template/spec/version") == wanted)
+    });
+    (others.count() >= limit(cluster)).then(|| at_once(raised))
+}
+
+/// What is over where so many groups may be upgraded at once, and the place that says so.
+fn at_once(many: usize) -> (String, Path) {
+    let path = Path::root().key("metadata").key("annotations").key(UPGRADE_CONCURRENCY);
+    (format!("{many} groups of workers may be upgraded at once"), path)
+}
+
+/// How many groups of a kind of a Cluster are upgraded at once.
 fn limit(cluster: &Value) -> usize {
     annotation(cluster, UPGRADE_CONCURRENCY).and_then(|many| many.parse().ok()).unwrap_or(1)
 }
