@@ -47,15 +47,12 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
 }
 
 /// Brings a live object into the version that is written: into what the API server holds there, where the version that it was read
-/// through remembers it, else by what moved between the two. `false` where it stays as it was read. Only of what an API server gave, which
-/// has a uid, that memory is its own; in a render it may be older than what stands beside it.
+/// through remembers it, else by what moved between the two. `false` where it stays as it was read.
 pub(super) fn bring(live: &mut Value, rendered: &Value) -> bool {
     let Some(wanted) = text(rendered, "/apiVersion").filter(|wanted| text(live, "/apiVersion") != Some(wanted)) else {
         return false;
     };
-    let is_read = live.pointer("/metadata/uid").is_some();
-    let memory = if is_read { remembered(live, wanted) } else { Remembered::Nothing };
-    let Remembered::Spec(spec) = memory else { return schema::reshape(live, rendered) };
+    let Remembered::Spec(spec) = remembered(live, wanted) else { return schema::reshape(live, rendered) };
     live["spec"] = spec;
     live["apiVersion"] = Value::from(wanted);
     if let Some(annotations) = live.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {

@@ -16,9 +16,10 @@ pub(crate) enum Remembered {
 }
 
 /// Reads it from the annotation of conversions. It holds the order of lists, too, which an older form cannot (cluster-api
-/// `util/conversion/conversion.go`, MarshalData).
+/// `util/conversion/conversion.go`, MarshalData). What no API server gave has no uid, and its annotation may be older than what stands beside it.
 pub(crate) fn remembered(object: &Value, wanted: &str) -> Remembered {
-    let Some(data) = annotation(object, CONVERSION_DATA) else { return Remembered::Nothing };
+    let data = object.pointer("/metadata/uid").and_then(|_| annotation(object, CONVERSION_DATA));
+    let Some(data) = data else { return Remembered::Nothing };
     let Ok(mut stored) = serde_json::from_str::<Value>(data) else { return Remembered::Illegible };
     if text(&stored, "/apiVersion") != Some(wanted) {
         return Remembered::Nothing;

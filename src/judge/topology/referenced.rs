@@ -68,7 +68,7 @@ mod tests {
     const NEW: &str = "bootstrap.cluster.x-k8s.io/v1beta2";
 
     fn object(data: Option<&str>) -> Value {
-        let mut object = json!({"apiVersion": OLD, "kind": "KubeadmConfigTemplate", "metadata": {"annotations": {}}, "spec": {
+        let mut object = json!({"apiVersion": OLD, "kind": "KubeadmConfigTemplate", "metadata": {"uid": "u", "annotations": {}}, "spec": {
             "template": {"spec": {"joinConfiguration": {"discovery": {}, "nodeRegistration": {"kubeletExtraArgs": {"a": "1", "b": "2"}}}}}}});
         if let Some(data) = data {
             object["metadata"]["annotations"][CONVERSION_DATA] = json!(data);
