@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rollgate::exit::Exit;
-use rollgate::host::{HostKind, Told};
+use rollgate::host::{HostKind, ToldHost};
 use rollgate::model::Decision;
 use rollgate::object::Stream;
 use rollgate::session::{Base, Commit, Commitment, InForce, Input, Live, Session, Setup, Unobserved, Untold, Whence};
@@ -25,7 +25,7 @@ fn setup(policy: &str, live: Live) -> Setup {
     let policy = InForce::of(Some(policy), Untold::Refuse, Whence::default()).expect("a policy");
     let setup = Setup::new(policy, BTreeMap::new()).expect("no key is told");
     Setup {
-        told: Told { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..Told::default() },
+        told: ToldHost { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..ToldHost::default() },
         live,
         base: Some(Base::Nothing),
         now: NOW.parse().expect("a time"),

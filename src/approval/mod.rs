@@ -193,7 +193,7 @@ impl Approval {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct FoundLedger {
     /// The place as the policy names it.
     pub place: String,
     /// The place as a person calls it.
@@ -210,7 +210,7 @@ pub struct Found {
     pub unread: Option<String>,
 }
 
-impl Found {
+impl FoundLedger {
     /// What a ledger holds; the fault where it could not be read.
     #[must_use]
     pub fn of(place: &str, name: &str, is_file: bool, ledger: Result<Ledger, String>) -> Self {

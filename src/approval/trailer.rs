@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::ledger::{self, Flaw, Malformed};
-use super::{Approval, Found};
+use super::{Approval, FoundLedger};
 use crate::policy::ApprovalTrailer;
 use crate::tree::{Value, json};
 use crate::yaml;
@@ -88,7 +88,7 @@ impl Commit {
 
 /// What the trailers of a change approve; the fault where the commits could not be read.
 #[must_use]
-pub fn found(rules: &ApprovalTrailer, place: &str, commits: Result<Vec<Commit>, String>) -> Found {
+pub fn found(rules: &ApprovalTrailer, place: &str, commits: Result<Vec<Commit>, String>) -> FoundLedger {
     let (commits, unread) = match commits {
         Ok(commits) => (commits, None),
         Err(why) => (Vec::new(), Some(why)),
@@ -129,7 +129,7 @@ pub fn found(rules: &ApprovalTrailer, place: &str, commits: Result<Vec<Commit>, 
     }
     let approvals = singles(approvals, &mut malformed);
     let (place, name) = (place.to_owned(), place.to_owned());
-    Found { place, name, is_file: true, approvals, malformed, unread }
+    FoundLedger { place, name, is_file: true, approvals, malformed, unread }
 }
 
 /// Approvals that stand in one commit only, and there once, with their commit in their name. Of two nobody can say which is meant.

@@ -23,13 +23,13 @@ fn commit(hash: &str, who: &str, trailers: &[&str]) -> Commit {
 const RULES: &str = r#"{"gitTrailer": "Rollgate-Approve"}"#;
 const GOOD: &str = r#"{"id": "a1", "digest": "sha256:00", "gates": [{"gate": "rollout", "says": ["x"]}], "machines": 2, "reason": "CHG1", "time": "2026-11-21T10:00:00Z", "expires": "2026-11-22T10:00:00Z"}"#;
 
-fn look(rules: &str, commits: Vec<Commit>) -> Found {
+fn look(rules: &str, commits: Vec<Commit>) -> FoundLedger {
     let rules = serde_json::from_str(rules).expect("rules");
     found(&rules, "trailer Rollgate-Approve", Ok(commits))
 }
 
 /// The flaw and the sentence of the only thing that is no approval.
-fn refused(found: &Found) -> (Flaw, &str) {
+fn refused(found: &FoundLedger) -> (Flaw, &str) {
     assert!(found.approvals.is_empty(), "{found:#?}");
     let [one] = &found.malformed[..] else { panic!("{found:#?}") };
     (one.flaw, &one.why)

@@ -15,7 +15,7 @@ pub(super) use self::reports::offer;
 use self::reports::report_of;
 use super::known::duration;
 use super::{Outside, Stop};
-use crate::approval::{self, Approval, Found, ReleaseId, Revoked, trailer};
+use crate::approval::{self, Approval, FoundLedger, ReleaseId, Revoked, trailer};
 use crate::exit::Exit;
 use crate::gate::approval as gate;
 use crate::model::Decision;
@@ -287,7 +287,7 @@ fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> R
         }
         // A place that cannot be read is shown, and the others are too.
         let ledger = places.read(&place).map_err(|stop| format!("{:#}", stop.error));
-        found.push(Found::of(&place.to_string(), &places.name(&place), place.config_map().is_none(), ledger));
+        found.push(FoundLedger::of(&place.to_string(), &places.name(&place), place.config_map().is_none(), ledger));
     }
     let exit = if found.iter().any(|found| found.unread.is_some()) { Exit::Undecided } else { Exit::Allow };
     if places.args.output == Some(ListFormat::Json) {
@@ -322,7 +322,7 @@ fn row(one: &Approval, now: Timestamp) -> String {
 }
 
 /// A place as JSON.
-fn told(found: &Found, now: Timestamp) -> Value {
+fn told(found: &FoundLedger, now: Timestamp) -> Value {
     let mut value = json!(found);
     for (one, told) in found.approvals.iter().zip(value["approvals"].as_array_mut().into_iter().flatten()) {
         told["ended"] = json!(one.ended(now));

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::host::{Detected, Told, say};
+use crate::host::{Detected, ToldHost, say};
 use crate::model::{Decision, Effect, Reason};
 use crate::report::{HostReport, LiveReport, PolicyReport, Report};
 use crate::session::{detect, environment};
 
 /// The post-renderer that runs, by what it was told of its host.
-static RUNS: Mutex<Option<Told>> = Mutex::new(None);
+static RUNS: Mutex<Option<ToldHost>> = Mutex::new(None);
 
 /// From now on whatever ends the run is a fault of a post-renderer.
-pub(super) fn of_post_renderer(told: Told) {
+pub(super) fn of_post_renderer(told: ToldHost) {
     *RUNS.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
 }
 

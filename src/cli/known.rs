@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::Stop;
 use super::called::Called;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::policy::{self, Loaded, Policy};
 use crate::session::late::{Asked, LateValues};
 use crate::session::{Live, Untold, Whence, policy as in_force};
@@ -61,11 +61,11 @@ impl KnownArgs {
         digest: &'a str,
         wait: Option<Duration>,
     ) -> Result<LateValues<'a>, Stop> {
-        let told = Told {
+        let told = ToldHost {
             release: self.release.clone(),
             namespace: self.namespace.clone(),
             context: self.kube_context.clone(),
-            ..Told::default()
+            ..ToldHost::default()
         };
         let (live, deadline) = (Live::parse(&self.live), duration(&self.deadline, "--deadline")?);
         LateValues::new(Asked { policy, folder, digest, told, live, now: self.now, deadline, wait })

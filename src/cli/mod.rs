@@ -47,7 +47,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::late::wait::Screen;
 use crate::report::escape;
 use crate::session::{Guard, Observer, Stop};
@@ -102,7 +102,7 @@ pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>)
         Ok(cli) => dispatch(cli, outside),
         Err(error) => {
             if error.use_stderr() && args.iter().skip(1).any(|word| word == "post-render") {
-                fault::of_post_renderer(Told::default());
+                fault::of_post_renderer(ToldHost::default());
                 let text = error.render().to_string();
                 fault::tell(text.trim_start_matches("error: ").lines().next().unwrap_or_default());
             }

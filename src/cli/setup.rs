@@ -10,7 +10,7 @@ use super::called::Called;
 use super::known::duration;
 use super::output::Output;
 use super::{Outside, Stop};
-use crate::host::{Host, Told};
+use crate::host::{Host, ToldHost};
 use crate::policy;
 use crate::providers::gates;
 use crate::report::human;
@@ -49,8 +49,8 @@ impl CommonArgs {
     }
 
     /// What these options say of the host.
-    pub(super) fn told(&self) -> Told {
-        Told {
+    pub(super) fn told(&self) -> ToldHost {
+        ToldHost {
             kind: self.host,
             release: self.release.clone(),
             namespace: self.namespace.clone(),

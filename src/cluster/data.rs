@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, objects_of, place};
-use super::{Online, Outcome, Progress};
+use super::{Online, Progress, WorldRead};
 use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, ObjectRead, ReadPlan, Scope, Use};
 use crate::hashed::HashSet;
@@ -22,7 +22,7 @@ pub(super) async fn around(
     caller: &Caller,
     online: &Online<'_>,
     catalogue: &mut Catalogue,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
     // Of a release that nobody names nothing is known, which is doubt of its own.
@@ -62,7 +62,7 @@ pub(super) async fn around(
 }
 
 /// Reads the changed data that live objects name, or in which a live Cluster keeps its keys.
-pub(super) async fn named(caller: &Caller, online: &Online<'_>, catalogue: &Catalogue, outcome: &mut Outcome) {
+pub(super) async fn named(caller: &Caller, online: &Online<'_>, catalogue: &Catalogue, outcome: &mut WorldRead) {
     let changed = changed(online, outcome);
     let names: HashSet<&str> = changed.iter().map(|key| key.name.as_str()).collect();
     // What cannot be read names nothing here; that it cannot is told where it is compared.
@@ -89,7 +89,7 @@ pub(super) async fn named(caller: &Caller, online: &Online<'_>, catalogue: &Cata
 }
 
 /// The rendered or removed Secrets and ConfigMaps that are not as they were written last time, with their namespaces.
-fn changed(online: &Online<'_>, outcome: &Outcome) -> Vec<Key> {
+fn changed(online: &Online<'_>, outcome: &WorldRead) -> Vec<Key> {
     let (rendered, base) = (online.rendered, &outcome.world.base.objects);
     let home = outcome.world.host.namespace.as_deref();
     let is_data = |object: &&Object| kinds::is_compared_when_referred(&object.key);

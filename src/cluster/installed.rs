@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
-use super::{Outcome, list};
+use super::{WorldRead, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::providers::core::in_place;
 use crate::providers::release_of;
@@ -29,7 +29,7 @@ const SOURCES: [Source; 7] = [
 ];
 
 /// Fills in the versions.
-pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut WorldRead) {
     if !outcome.plan.providers {
         return;
     }
@@ -63,7 +63,7 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
 }
 
 /// The providers whose versions may decide: those of what is rendered, and of what is there.
-fn wanted(outcome: &Outcome) -> BTreeSet<&'static str> {
+fn wanted(outcome: &WorldRead) -> BTreeSet<&'static str> {
     let live = outcome.world.live.objects().iter().map(|object| (object.key.group.as_str(), object.key.kind.as_str()));
     let kinds: BTreeSet<(&str, &str)> =
         outcome.plan.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str())).chain(live).collect();
@@ -84,7 +84,7 @@ fn add(sightings: &mut Vec<Sighting>, found: Vec<Sighting>) {
 
 /// Fills in the feature gates that the chart needs, and who may update in place where a gate lets one. Where the controllers cannot be
 /// read, nothing is known of them, and what depends on them says so.
-pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut WorldRead) {
     if !outcome.plan.gates {
         return;
     }
@@ -100,7 +100,7 @@ pub(super) async fn gates(caller: &Caller, catalogue: &mut Catalogue, outcome: &
 
 /// Adds the runtime extensions, of which one may update Machines where they are. They decide about the course that is told and about no
 /// verdict, so not being able to read them is a warning.
-async fn extensions(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+async fn extensions(caller: &Caller, catalogue: &mut Catalogue, outcome: &mut WorldRead) {
     let (group, kind) = in_place::EXTENSIONS;
     match everywhere(caller, catalogue, &(GroupKind::new(group, kind), None)).await {
         Some(Ok(listed)) => {
@@ -141,7 +141,7 @@ async fn definitions(caller: &Caller, sightings: &mut Vec<Sighting>) {
 }
 
 /// Says of which providers no version is known, and why.
-fn told(outcome: &mut Outcome, open: &[&str], refusals: Vec<(String, String, Fault)>) {
+fn told(outcome: &mut WorldRead, open: &[&str], refusals: Vec<(String, String, Fault)>) {
     for (what, remedy, fault) in refusals {
         if !matches!(fault, Fault::Forbidden(_)) {
             outcome.world.unread.push(unread(&format!("the provider versions ({what})"), &fault, &remedy, Vec::new()));

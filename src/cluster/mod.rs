@@ -84,7 +84,7 @@ pub struct Owners<'a> {
 
 /// What one object turned out to be.
 #[derive(Clone, PartialEq)]
-pub enum Answer {
+pub enum Lookup {
     /// There.
     Found(Box<Value>),
     /// Known not to be there.
@@ -95,7 +95,7 @@ pub enum Answer {
     Unread(Unread),
 }
 
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for Lookup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Found(value) => write!(f, "Found({:?})", Veil(value)),
@@ -116,22 +116,22 @@ pub struct SourceObject {
     /// Where it is, for people: `ConfigMap telco/capo-cluster-resources`.
     pub source: String,
     /// The object.
-    pub answer: Answer,
+    pub answer: Lookup,
 }
 
 /// The World and what came to light beside it.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct WorldRead {
     /// The World; late values and pins are still to be filled in from `sources` and `pins`.
     pub world: World,
     /// The objects that late values come from.
     pub sources: Vec<SourceObject>,
     /// The ConfigMap with the pins, where the policy names one.
-    pub pins: Option<Answer>,
+    pub pins: Option<Lookup>,
     /// The objects with approvals, by their place in the policy's list, with what each is called.
-    pub approvals: Vec<(usize, String, Answer)>,
+    pub approvals: Vec<(usize, String, Lookup)>,
     /// The object with the history, where the policy names one.
-    pub history: Option<Answer>,
+    pub history: Option<Lookup>,
     /// Kinds whose objects have no namespace.
     pub cluster_wide: BTreeSet<GroupKind>,
     /// State of the cluster that each list shows.
@@ -180,7 +180,7 @@ impl Cluster {
     }
 
     /// Reads single objects again, as a wait for late values does, within `deadline`.
-    pub async fn objects(&self, reads: &[ObjectRead], deadline: Duration) -> Vec<Answer> {
+    pub async fn objects(&self, reads: &[ObjectRead], deadline: Duration) -> Vec<Lookup> {
         let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
         read::singles(&caller, reads).await
     }
@@ -244,7 +244,10 @@ pub async fn connect(
 ///
 /// # Errors
 /// When a rendered CAPI object is not what Kubernetes reads. Whatever goes wrong with the cluster is an unread of the World.
-pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write + Send)>) -> Result<Outcome, LoadError> {
+pub async fn read(
+    mut online: Online<'_>,
+    progress: Option<&mut (dyn io::Write + Send)>,
+) -> Result<WorldRead, LoadError> {
     let end = Instant::now() + online.deadline;
     let way = connect::connect(&online.detected.reach, online.env, end).await;
     if let (Ok(way), true) = (&way, online.detected.namespace_of_context) {
@@ -285,7 +288,7 @@ pub async fn read(mut online: Online<'_>, progress: Option<&mut (dyn io::Write +
             let unread =
                 Unread { what: "the cluster".to_owned(), why: none.why, remedy: none.remedy, keys: Vec::new() };
             for read in outcome.plan.objects.clone() {
-                read::place(&mut outcome, &read, Answer::Unread(unread.clone()));
+                read::place(&mut outcome, &read, Lookup::Unread(unread.clone()));
             }
             outcome.world.unread.push(unread);
         }
@@ -311,7 +314,7 @@ fn clock(skew: i64) -> Option<Unread> {
 }
 
 /// An outcome in which nothing was read yet.
-fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
+fn empty(online: &mut Online<'_>, plan: ReadPlan) -> WorldRead {
     let world = World {
         base: online.base.take().unwrap_or_default(),
         host: online.detected.host.clone(),
@@ -319,10 +322,10 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> Outcome {
         coverage: Coverage::Asked(Answered::default()),
         ..World::new(LiveSource::new(LiveKind::Cluster, String::new()), Inventory::default(), online.now)
     };
-    Outcome::of(world, plan)
+    WorldRead::of(world, plan)
 }
 
-impl Outcome {
+impl WorldRead {
     /// What a World and a plan are before anything is read.
     fn of(world: World, plan: ReadPlan) -> Self {
         Self {

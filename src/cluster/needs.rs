@@ -13,7 +13,7 @@ use crate::kinds::contract::{
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
-use crate::policy::{Answer, HistoryPlace, Policy};
+use crate::policy::{GateAnswer, HistoryPlace, Policy};
 use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
 use crate::world::Base;
 
@@ -220,7 +220,9 @@ fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadP
         }
     }
     let hosts = plan.kinds.keys().find_map(|kind| kind_of(&kind.group, &kind.kind).hosts);
-    if let Some((group, name)) = hosts.filter(|_| policy.all_gates().any(|gates| gates.health.hosts != Answer::Allow)) {
+    if let Some((group, name)) =
+        hosts.filter(|_| policy.all_gates().any(|gates| gates.health.hosts != GateAnswer::Allow))
+    {
         plan.list(GroupKind::new(group, name), "gate health.hosts");
     }
 }

@@ -69,7 +69,7 @@ fn a_control_plane_needs_its_machines_and_the_workers_that_may_wait_for_it() {
 #[test]
 fn health_checks_are_read_whatever_the_policy_says_of_remediation() {
     let mut policy = Policy::default();
-    policy.gates.health.remediation = Answer::Allow;
+    policy.gates.health.remediation = GateAnswer::Allow;
     let workers = object("cluster.x-k8s.io/v1beta2", "MachineDeployment", Some("telco"), "md");
     let plan = plan(vec![workers], &policy, &[], Host::default());
     assert!(kinds(&plan).contains(&"MachineHealthCheck.cluster.x-k8s.io".to_owned()));
@@ -108,7 +108,7 @@ fn workers_need_their_revisions() {
 #[test]
 fn a_gate_of_hosts_that_is_off_is_not_read_for() {
     let mut policy = Policy::default();
-    policy.gates.health.hosts = Answer::Allow;
+    policy.gates.health.hosts = GateAnswer::Allow;
     let template = object("infrastructure.cluster.x-k8s.io/v1beta1", "Metal3MachineTemplate", Some("a"), "t");
     let without = plan(vec![template.clone()], &policy, &[], Host::default());
     assert!(!kinds(&without).iter().any(|kind| kind.contains("metal3.io")));

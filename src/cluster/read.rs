@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
 use super::{
-    Answer, Online, Outcome, Progress, SourceObject, data, installed, list, record, remote, second, standing, taken,
+    Lookup, Online, Progress, SourceObject, WorldRead, data, installed, list, record, remote, second, standing, taken,
     unserved,
 };
 use crate::cluster::needs;
@@ -26,7 +26,7 @@ pub(super) async fn all(
     caller: &Caller,
     online: &Online<'_>,
     own: Own,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
     homeless(outcome);
@@ -35,7 +35,7 @@ pub(super) async fn all(
         Err(fault) => {
             outcome.world.unread.push(unread("the API groups of the cluster", &fault, &login(&fault), Vec::new()));
             for read in outcome.plan.objects.clone() {
-                place(outcome, &read, Answer::Unread(unread(&line(&read), &fault, &login(&fault), Vec::new())));
+                place(outcome, &read, Lookup::Unread(unread(&line(&read), &fault, &login(&fault), Vec::new())));
             }
             return;
         }
@@ -63,7 +63,7 @@ pub(super) async fn all(
 }
 
 /// Objects whose namespace nobody said cannot be looked up.
-fn homeless(outcome: &mut Outcome) {
+fn homeless(outcome: &mut WorldRead) {
     if !outcome.plan.homeless.is_empty() {
         outcome.world.unread.push(Unread {
             what: format!("the namespace of {}", outcome.plan.homeless[0]),
@@ -86,7 +86,7 @@ pub(super) async fn lists(
     online: &Online<'_>,
     catalogue: &Catalogue,
     kinds: &BTreeMap<GroupKind, KindRead>,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) -> BTreeSet<GroupKind> {
     let mut missing = BTreeSet::new();
@@ -191,7 +191,7 @@ fn served(
     kind: &GroupKind,
     read: &KindRead,
     online: &Online<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
 ) -> Option<Resource> {
     let rendered = read.keep.managed_fields;
     match catalogue.find(kind, read.version.as_deref()) {
@@ -226,27 +226,27 @@ fn served(
 }
 
 /// Reads single objects whose kinds are not known yet.
-pub(super) async fn singles(caller: &Caller, reads: &[ObjectRead]) -> Vec<Answer> {
+pub(super) async fn singles(caller: &Caller, reads: &[ObjectRead]) -> Vec<Lookup> {
     let wanted = reads.iter().map(|read| (read.kind.clone(), read.version.clone())).collect();
     match Catalogue::read(caller, &wanted).await {
         Ok(catalogue) => objects_of(caller, &catalogue, reads).await,
         Err(fault) => {
-            reads.iter().map(|read| Answer::Unread(unread(&line(read), &fault, &login(&fault), Vec::new()))).collect()
+            reads.iter().map(|read| Lookup::Unread(unread(&line(read), &fault, &login(&fault), Vec::new()))).collect()
         }
     }
 }
 
 /// Reads single objects.
-pub(super) async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[ObjectRead]) -> Vec<Answer> {
+pub(super) async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[ObjectRead]) -> Vec<Lookup> {
     futures_util::future::join_all(reads.iter().map(|read| object(caller, catalogue, read))).await
 }
 
 /// Reads one object.
-async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Answer {
-    let doubt = |fault: &Fault, remedy: &str| Answer::Unread(unread(&line(read), fault, remedy, Vec::new()));
+async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Lookup {
+    let doubt = |fault: &Fault, remedy: &str| Lookup::Unread(unread(&line(read), fault, remedy, Vec::new()));
     let resource = match catalogue.find(&read.kind, read.version.as_deref()) {
         Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
-        Ok(Served::Absent) => return Answer::NoKind,
+        Ok(Served::Absent) => return Lookup::NoKind,
         Err(fault) => return doubt(&fault, &login(&fault)),
     };
     if resource.namespaced && read.namespace.is_none() {
@@ -256,24 +256,24 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> An
     if let Use::Late(_, _, Some(selector)) = &read.used {
         let path = resource.path(read.namespace.as_deref());
         return match list::list(caller, &path, Some(selector), list::JSON, keep).await {
-            Ok(listed) if listed.objects.is_empty() => Answer::Absent,
+            Ok(listed) if listed.objects.is_empty() => Lookup::Absent,
             Ok(listed) => {
                 let items: Vec<Value> =
                     listed.objects.iter().filter_map(|object| object.value().ok().map(Cow::into_owned)).collect();
-                Answer::Found(Box::new(crate::json!({ "items": items })))
+                Lookup::Found(Box::new(crate::json!({ "items": items })))
             }
             Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["list"])),
         };
     }
     match list::get(caller, &resource.object(read.namespace.as_deref(), &read.name), keep).await {
-        Ok(value) => Answer::Found(Box::new(value)),
-        Err(Fault::NotFound(name)) if name == read.name => Answer::Absent,
+        Ok(value) => Lookup::Found(Box::new(value)),
+        Err(Fault::NotFound(name)) if name == read.name => Lookup::Absent,
         Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["get"])),
     }
 }
 
 /// Puts one object where it belongs.
-pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
+pub(super) fn place(outcome: &mut WorldRead, read: &ObjectRead, answer: Lookup) {
     let text = line(read);
     match (&read.used, answer) {
         (Use::Late(value, place, _), answer) => {
@@ -282,7 +282,7 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
         (Use::Pins, answer) => outcome.pins = Some(answer),
         (Use::History, answer) => outcome.history = Some(answer),
         (Use::Approvals(place), answer) => outcome.approvals.push((*place, text, answer)),
-        (Use::Referenced | Use::Pointed | Use::Application | Use::Kin, Answer::Found(value)) => {
+        (Use::Referenced | Use::Pointed | Use::Application | Use::Kin, Lookup::Found(value)) => {
             match Object::from_value(*value, 0) {
                 Ok(object) => outcome.world.live.push(object),
                 Err(_) => outcome.world.unread.push(Unread {
@@ -295,13 +295,13 @@ pub(super) fn place(outcome: &mut Outcome, read: &ObjectRead, answer: Answer) {
         }
         // Told where it leads, and kept nowhere.
         (Use::Remote, _) => {}
-        (_, Answer::Absent | Answer::NoKind) => {
+        (_, Lookup::Absent | Lookup::NoKind) => {
             outcome.world.absent.push(Absent { what: text, object: Some(key(read)) });
             outcome.world.coverage.note_absent(key(read));
         }
         // Others may say the same, and that nobody says it is doubt of its own.
-        (Use::Kin, Answer::Unread(_)) => {}
-        (_, Answer::Unread(unread)) => outcome.world.unread.push(unread),
+        (Use::Kin, Lookup::Unread(_)) => {}
+        (_, Lookup::Unread(unread)) => outcome.world.unread.push(unread),
     }
 }
 
@@ -311,7 +311,7 @@ async fn removed(
     caller: &Caller,
     online: &Online<'_>,
     catalogue: &mut Catalogue,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
     let home = outcome.world.host.namespace.clone();
@@ -339,7 +339,7 @@ async fn removed(
 
 /// A kind of which the last manifest holds objects was there when it was written. Helm stops where it is gone; where the
 /// API server only does not say so, nothing is known of what the host deletes.
-fn not_served(outcome: &mut Outcome) {
+fn not_served(outcome: &mut WorldRead) {
     let mut kinds: BTreeMap<GroupKind, Vec<Key>> = BTreeMap::new();
     for object in outcome.world.base.objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
         let kind = GroupKind::new(&object.key.group, &object.key.kind);
@@ -358,7 +358,7 @@ fn not_served(outcome: &mut Outcome) {
 }
 
 /// The version in which kinds of a group are read: that of the chart.
-pub(super) fn version_of(outcome: &Outcome, group: &str) -> Option<String> {
+pub(super) fn version_of(outcome: &WorldRead, group: &str) -> Option<String> {
     let mut same = outcome.plan.kinds.iter().filter(|(kind, _)| kind.group == group);
     same.find_map(|(_, read)| read.version.clone())
 }

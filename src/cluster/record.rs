@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::call::{Caller, Fault};
 use super::read::{refused, unread};
-use super::{Online, Outcome, list};
+use super::{Online, WorldRead, list};
 use crate::cluster::plan::Keep;
 use crate::host::detect::{in_live, is_flux, releases_of};
 use crate::host::{Driver, HostKind, ReleaseName, kinds};
@@ -15,7 +15,7 @@ use crate::world::release::{self, Entry, Revision};
 use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod};
 
 /// Reads the record and fills in release, base and the host's method.
-pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome) {
+pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut WorldRead) {
     cross_check(online, outcome);
     if let Some(read) = outcome.plan.release.clone() {
         if read.driver == Driver::Elsewhere {
@@ -36,7 +36,7 @@ pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Out
 
 /// A stream that holds nothing of Cluster API, of a release that nothing names: what that release had and loses cannot be
 /// told.
-fn unknown(online: &Online<'_>, outcome: &mut Outcome) {
+fn unknown(online: &Online<'_>, outcome: &mut WorldRead) {
     let compared = online.rendered.objects().iter().any(|object| kinds::is_compared(&object.key));
     if compared || outcome.world.host.writes_nothing {
         return;
@@ -53,7 +53,7 @@ fn unknown(online: &Online<'_>, outcome: &mut Outcome) {
 }
 
 /// Compares what the host said with what live objects say, and takes over what the host did not say.
-fn cross_check(online: &Online<'_>, outcome: &mut Outcome) {
+fn cross_check(online: &Online<'_>, outcome: &mut WorldRead) {
     let live = &outcome.world.live;
     let home = outcome.world.host.namespace.as_deref();
     let found = releases_of(live, online.rendered, home);
@@ -95,7 +95,7 @@ fn cross_check(online: &Online<'_>, outcome: &mut Outcome) {
 }
 
 /// Writes down that the release is in doubt.
-fn doubt(outcome: &mut Outcome, why: &str, remedy: &str) {
+fn doubt(outcome: &mut WorldRead, why: &str, remedy: &str) {
     outcome.world.unread.push(Unread {
         what: "the release that is written".to_owned(),
         why: why.to_owned(),
@@ -108,7 +108,7 @@ fn doubt(outcome: &mut Outcome, why: &str, remedy: &str) {
 async fn of_release(
     caller: &Caller,
     online: &Online<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     name: &ReleaseName,
     namespace: &str,
     driver: Driver,
@@ -116,7 +116,7 @@ async fn of_release(
     let plural = if driver == Driver::ConfigMap { "configmaps" } else { "secrets" };
     let path = format!("/api/v1/namespaces/{namespace}/{plural}");
     let what = format!("release record of {} in namespace {namespace}", name.name);
-    let fail = |outcome: &mut Outcome, fault: &Fault| {
+    let fail = |outcome: &mut WorldRead, fault: &Fault| {
         let remedy = refused(fault, "", plural, &["get", "list"]);
         outcome.world.unread.push(unread(&what, fault, &remedy, Vec::new()));
     };
@@ -183,7 +183,7 @@ async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Resu
 }
 
 /// No record: a first install, unless live objects say that they belong to this very release.
-fn nothing_installed(online: &Online<'_>, outcome: &mut Outcome, name: &ReleaseName, namespace: &str) {
+fn nothing_installed(online: &Online<'_>, outcome: &mut WorldRead, name: &ReleaseName, namespace: &str) {
     let home = outcome.world.host.namespace.as_deref();
     if releases_of(&outcome.world.live, online.rendered, home).contains(name) {
         let why = format!("live objects belong to it, but namespace {namespace} has no record of it");
@@ -197,7 +197,7 @@ fn nothing_installed(online: &Online<'_>, outcome: &mut Outcome, name: &ReleaseN
 ///
 /// Helm 4 and Flux follow the newest record on an upgrade and apply on a first install (helm `pkg/action/upgrade.go`
 /// `getUpgradeServerSideValue`, v4.3.1); a record without a method was patched.
-fn settle(outcome: &mut Outcome) {
+fn settle(outcome: &mut WorldRead) {
     let world = &mut outcome.world;
     let fresh = world.base.kind == BaseKind::FirstInstall;
     world.host.method = world.host.method.or(match (world.host.kind, &world.release) {

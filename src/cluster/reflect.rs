@@ -16,7 +16,7 @@ use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource};
 use super::plan::{GroupKind, Keep, ObjectRead, ReadPlan};
 use super::read::refused;
-use super::{Cluster, Outcome, follow, installed, list};
+use super::{Cluster, WorldRead, follow, installed, list};
 use crate::object::{Inventory, Key, Object};
 use crate::providers::PROVIDERS;
 use crate::tree::Value;
@@ -146,7 +146,7 @@ impl Cluster {
         }
         let source = LiveSource::new(LiveKind::Cluster, String::new());
         let world = World::new(source, Inventory::default(), Timestamp::now());
-        let mut outcome = Outcome::of(world, plan);
+        let mut outcome = WorldRead::of(world, plan);
         let mut catalogue = Catalogue::default();
         installed::read(&caller, &mut catalogue, &mut outcome).await;
         installed::gates(&caller, &mut catalogue, &mut outcome).await;

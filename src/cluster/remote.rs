@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::call::{Caller, Fault};
 use super::discover::Catalogue;
 use super::read::{key, objects_of, refused};
-use super::{Answer, Online, Outcome, list};
+use super::{Lookup, Online, WorldRead, list};
 use crate::cluster::plan::{GroupKind, Keep, ObjectRead, Use};
 use crate::host::inside;
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, SECRET};
@@ -31,7 +31,7 @@ pub(super) async fn read(
     online: &Online<'_>,
     catalogue: &Catalogue,
     mut own: Own,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
 ) {
     let home = outcome.world.host.namespace.clone();
     let sides = [online.rendered, &outcome.world.base.objects, &outcome.world.live];
@@ -43,7 +43,7 @@ pub(super) async fn read(
         .collect();
     let Some(namespace) = all.iter().find_map(|remote| remote.namespace.clone()) else { return };
     let authority = single(CONFIG_MAP, Some(namespace), AUTHORITY);
-    if let [Answer::Found(value)] = objects_of(caller, catalogue, std::slice::from_ref(&authority)).await.as_slice() {
+    if let [Lookup::Found(value)] = objects_of(caller, catalogue, std::slice::from_ref(&authority)).await.as_slice() {
         own.learn(text(value, "/data/ca.crt").unwrap_or_default());
     }
     outcome.plan.objects.push(authority);
@@ -76,7 +76,7 @@ async fn secret(
     online: &Online<'_>,
     catalogue: &Catalogue,
     own: &Own,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     (remote, name, field): (&Remote, &str, Option<&str>),
 ) -> Leads {
     let read = single(SECRET, remote.namespace.clone(), name);
@@ -92,8 +92,8 @@ async fn secret(
             .map_or_else(|_| Leads::Unknown(format!("{remote} cannot be read")), |value| of(own, remote, &value, field))
     });
     let found = match answers.first() {
-        Some(Answer::Found(value)) => of(own, remote, value, field),
-        Some(Answer::Unread(unread)) => {
+        Some(Lookup::Found(value)) => of(own, remote, value, field),
+        Some(Lookup::Unread(unread)) => {
             Leads::Unknown(format!("{remote} does not tell: {}; {}", unread.why, unread.remedy))
         }
         _ if brought.is_some() => Leads::Elsewhere,
@@ -106,7 +106,7 @@ async fn secret(
 }
 
 /// Whether a Secret is that of a Cluster which is known not to be there.
-fn is_new(outcome: &Outcome, read: &ObjectRead, name: &str) -> bool {
+fn is_new(outcome: &WorldRead, read: &ObjectRead, name: &str) -> bool {
     name.strip_suffix(KUBECONFIG).is_some_and(|cluster| {
         let cluster = Key { group: CORE.to_owned(), kind: CLUSTER.to_owned(), name: cluster.to_owned(), ..key(read) };
         outcome.world.live.get(&cluster).is_none() && outcome.world.coverage.shows(&cluster)
@@ -133,14 +133,14 @@ fn of(own: &Own, remote: &Remote, secret: &Value, field: Option<&str>) -> Leads 
 async fn config_map(caller: &Caller, catalogue: &Catalogue, own: &Own, remote: &Remote, name: &str) -> Leads {
     let read = single(CONFIG_MAP, remote.namespace.clone(), name);
     match objects_of(caller, catalogue, &[read]).await.first() {
-        Some(Answer::Found(value)) => {
+        Some(Lookup::Found(value)) => {
             let data = |field: &str| value.get("data").and_then(|data| data.get(field)).and_then(Value::as_str);
             match own.leads(data("address").unwrap_or_default(), data("ca.crt")) {
                 Leads::Unknown(why) => Leads::Unknown(format!("{remote} does not tell: {why}")),
                 leads => leads,
             }
         }
-        Some(Answer::Unread(unread)) => {
+        Some(Lookup::Unread(unread)) => {
             Leads::Unknown(format!("{remote} does not tell: {}; {}", unread.why, unread.remedy))
         }
         _ => Leads::Unknown(format!("{remote} is not there")),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{in_namespace, key, lists, objects_of, place, version_of};
-use super::{Online, Outcome, Progress};
+use super::{Online, Progress, WorldRead};
 use crate::cluster::follow::{self, CONTROL_PLANE_LABEL};
 use crate::cluster::plan::{GroupKind, KindRead, ObjectRead};
 use crate::providers::kind_of;
@@ -21,7 +21,7 @@ pub(super) async fn pointed(
     caller: &Caller,
     online: &Online<'_>,
     catalogue: &mut Catalogue,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
     // What is found in one round (a control plane through its Cluster, a class) points at templates in turn.
@@ -57,12 +57,12 @@ pub(super) async fn pointed(
 }
 
 /// The version in which a kind is read: as the chart has its group, or as it is stored where an older version shows less of it.
-fn version_for(outcome: &Outcome, kind: &GroupKind) -> Option<String> {
+fn version_for(outcome: &WorldRead, kind: &GroupKind) -> Option<String> {
     (!kind_of(&kind.group, &kind.kind).is_read_as_stored).then(|| version_of(outcome, &kind.group)).flatten()
 }
 
 /// What is pointed at and was not asked for yet.
-fn fresh(outcome: &Outcome, done: &BTreeSet<ObjectRead>) -> Vec<ObjectRead> {
+fn fresh(outcome: &WorldRead, done: &BTreeSet<ObjectRead>) -> Vec<ObjectRead> {
     let mut found = follow::pointed(&outcome.world.live);
     found.retain(|read| !done.contains(read));
     found.retain(|read| outcome.world.live.get(&key(read)).is_none() && !covered(outcome, read));
@@ -70,7 +70,7 @@ fn fresh(outcome: &Outcome, done: &BTreeSet<ObjectRead>) -> Vec<ObjectRead> {
 }
 
 /// Whether a list has answered, or was refused, for the kind and namespace of a read.
-fn covered(outcome: &Outcome, read: &ObjectRead) -> bool {
+fn covered(outcome: &WorldRead, read: &ObjectRead) -> bool {
     let Some(namespace) = &read.namespace else { return false };
     let tried = outcome.plan.kinds.get(&read.kind).is_some_and(|kind| kind.selector.is_none());
     let inside = outcome.plan.scope.namespaces().is_some_and(|all| all.contains(namespace));
@@ -80,7 +80,7 @@ fn covered(outcome: &Outcome, read: &ObjectRead) -> bool {
 }
 
 /// The kinds of which so many are pointed at that a list is the smaller read.
-fn many(outcome: &Outcome, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead> {
+fn many(outcome: &WorldRead, found: &[ObjectRead]) -> BTreeMap<GroupKind, KindRead> {
     let mut counts: BTreeMap<&GroupKind, usize> = BTreeMap::new();
     for read in found {
         *counts.entry(&read.kind).or_default() += 1;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{Caller, Fault};
 use super::discover::{Catalogue, Resource, Served};
 use super::read::{login, refused, unread};
-use super::{Online, Outcome, list};
+use super::{Online, WorldRead, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::contract::SECRET;
 use crate::host::hook::{Role, role};
@@ -29,7 +29,7 @@ fn key(name: &str) -> Key {
 
 /// Notes the namespaces that objects are to be written to and that are not there, or are being deleted. Helm makes that of the
 /// release where it is told so, and the record of an upgrade lies in it; kubectl makes none.
-pub(super) async fn namespaces(caller: &Caller, online: &Online<'_>, outcome: &mut Outcome) {
+pub(super) async fn namespaces(caller: &Caller, online: &Online<'_>, outcome: &mut WorldRead) {
     let (host, rendered) = (&outcome.world.host, online.rendered);
     let (home, is_kubectl) = (host.namespace.as_deref(), host.kind == Some(HostKind::Kubectl));
     // Of a release whose namespace is not known nobody can say which one Helm makes.
@@ -87,7 +87,7 @@ pub(super) async fn namespaces(caller: &Caller, online: &Online<'_>, outcome: &m
 }
 
 /// Whether something in a namespace shows that the namespace is not being deleted.
-fn stays(outcome: &Outcome, namespace: &str) -> bool {
+fn stays(outcome: &WorldRead, namespace: &str) -> bool {
     let mut inside =
         outcome.world.live.objects().iter().filter(|object| object.key.namespace.as_deref() == Some(namespace));
     inside.any(|object| !is_going(object))
@@ -106,7 +106,7 @@ fn is_ending(value: &Value) -> bool {
 
 /// Notes which objects are there already that the release writes for the first time and nothing compares, and which of those that it
 /// applies, again or for the first time, somebody else holds.
-pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mut Catalogue, outcome: &mut WorldRead) {
     let wanted = wanted(online, outcome);
     if wanted.is_empty() {
         return;
@@ -129,7 +129,7 @@ pub(super) async fn objects(caller: &Caller, online: &Online<'_>, catalogue: &mu
 }
 
 /// What is asked for: kind and version, and which objects.
-fn wanted(online: &Online<'_>, outcome: &Outcome) -> BTreeMap<(GroupKind, String), Vec<Key>> {
+fn wanted(online: &Online<'_>, outcome: &WorldRead) -> BTreeMap<(GroupKind, String), Vec<Key>> {
     let mut wanted: BTreeMap<(GroupKind, String), Vec<Key>> = BTreeMap::new();
     let (world, rendered) = (&outcome.world, online.rendered);
     let (host, home) = (&world.host, world.host.namespace.as_deref());
@@ -178,7 +178,7 @@ fn is_kept(online: &Online<'_>, world: &World, key: &Key) -> bool {
 }
 
 /// Asks for objects of one kind, by name or as a list of their namespace.
-async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys: Vec<Key>, outcome: &mut Outcome) {
+async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys: Vec<Key>, outcome: &mut WorldRead) {
     let mut places: BTreeMap<Option<String>, Vec<Key>> = BTreeMap::new();
     for key in keys {
         let namespace = key.namespace.clone().filter(|_| resource.namespaced);

@@ -4,7 +4,7 @@
 use super::call::Caller;
 use super::discover::Catalogue;
 use super::read::{lists, wanted};
-use super::{Online, Outcome, Progress};
+use super::{Online, Progress, WorldRead};
 use crate::cluster::plan::{GroupKind, ReadPlan};
 use crate::host::{controllers, inside, kinds};
 use crate::kinds::contract::{CLUSTER, CORE};
@@ -17,7 +17,7 @@ pub(super) async fn over(
     caller: &Caller,
     online: &Online<'_>,
     catalogue: &mut Catalogue,
-    outcome: &mut Outcome,
+    outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
     let unseen = &online.policy.unseen;
@@ -43,7 +43,7 @@ pub(super) async fn over(
 }
 
 /// Whether an object was not written by the last release and is not there.
-fn is_new(object: &Object, outcome: &Outcome) -> bool {
+fn is_new(object: &Object, outcome: &WorldRead) -> bool {
     let home = outcome.world.host.namespace.as_deref();
     let namespace = |of: &Object| of.key.namespace.clone().or_else(|| home.map(str::to_owned));
     let is_it = |other: &Object| {

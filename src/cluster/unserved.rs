@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Outcome;
+use super::WorldRead;
 use super::call::Caller;
 use super::discover::{Catalogue, Served};
 use crate::cluster::plan::GroupKind;
@@ -15,7 +15,7 @@ const BUILT_IN: [&str; 4] = ["apps", "autoscaling", "batch", "policy"];
 
 /// Notes the kinds and versions that are not served, of what is rendered and of the last manifest, which Helm reads again before it
 /// writes anything.
-pub(super) async fn kinds(caller: &Caller, rendered: &Inventory, catalogue: &mut Catalogue, outcome: &mut Outcome) {
+pub(super) async fn kinds(caller: &Caller, rendered: &Inventory, catalogue: &mut Catalogue, outcome: &mut WorldRead) {
     // What is compared is listed as it is rendered, which says it, too.
     let rendered = rendered.objects().iter().filter(|object| !kinds::is_compared(&object.key));
     let mut all: BTreeSet<_> = rendered.filter_map(asked).collect();

@@ -19,7 +19,7 @@ use super::{inline, list};
 use crate::cluster::plan::{GroupKind, Keep};
 use crate::kinds::fields::text;
 use crate::tree::Value;
-use crate::world::workload::{self, Announced, Budget, EtcdPod, Lease, Node, Speaker, Told, Workload};
+use crate::world::workload::{self, Announced, Budget, EtcdPod, Heard, Lease, Node, Speaker, Workload};
 
 /// So many clusters are asked at one time.
 const PARALLEL: usize = 4;
@@ -75,8 +75,8 @@ impl Gap {
         Self::new(fault.why(), remedy)
     }
 
-    fn told<T>(self) -> Told<T> {
-        Told::Unread { why: self.why, remedy: self.remedy }
+    fn told<T>(self) -> Heard<T> {
+        Heard::Unread { why: self.why, remedy: self.remedy }
     }
 }
 
@@ -129,12 +129,12 @@ async fn one(
     let told = |gap: Gap| gap.told();
     Workload {
         taken: Timestamp::now().checked_add(ahead).unwrap_or_else(|_| Timestamp::now()),
-        nodes: nodes.map_or_else(told, Told::Read),
-        leases: leases.map_or_else(|gap| gap.told(), Told::Read),
-        announced: announced.map_or_else(|gap| gap.told(), Told::Read),
-        budgets: budgets.map_or_else(|gap| gap.told(), Told::Read),
-        etcd: Some(etcd.map_or_else(|gap| gap.told(), Told::Read)),
-        speakers: speakers.map(|speakers| speakers.map_or_else(|gap| gap.told(), Told::Read)),
+        nodes: nodes.map_or_else(told, Heard::Read),
+        leases: leases.map_or_else(|gap| gap.told(), Heard::Read),
+        announced: announced.map_or_else(|gap| gap.told(), Heard::Read),
+        budgets: budgets.map_or_else(|gap| gap.told(), Heard::Read),
+        etcd: Some(etcd.map_or_else(|gap| gap.told(), Heard::Read)),
+        speakers: speakers.map(|speakers| speakers.map_or_else(|gap| gap.told(), Heard::Read)),
         ..empty(&Gap::new("", ""))
     }
 }

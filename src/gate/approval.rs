@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Judged;
-use crate::approval::{Approval, ClusterId, Flaw, Found, ReleaseId};
+use crate::approval::{Approval, ClusterId, Flaw, FoundLedger, ReleaseId};
 use crate::compare::redact;
 use crate::impact::counted;
 use crate::kinds::contract;
@@ -116,7 +116,7 @@ pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>) -> A
 }
 
 /// The approvals of one place.
-fn at(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>, found: &Found, approved: &mut Approved) {
+fn at(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>, found: &FoundLedger, approved: &mut Approved) {
     let blank = |standing, message: String| ApprovalReport { place: found.name.clone(), ..plain(standing, message) };
     approved.reports.extend(found.unread.iter().map(|why| blank(Standing::Unread, why.clone())));
     let malformed = found.malformed.iter().map(|one| {
@@ -272,7 +272,7 @@ fn unread(place: &ApprovalPlace, why: &str) -> ApprovalReport {
     ApprovalReport { place: place.to_string(), ..plain(Standing::Unread, why.to_owned()) }
 }
 
-fn of(found: &Found, approval: &Approval, standing: Standing, message: String) -> ApprovalReport {
+fn of(found: &FoundLedger, approval: &Approval, standing: Standing, message: String) -> ApprovalReport {
     ApprovalReport {
         place: found.name.clone(),
         id: Some(approval.id.clone()),

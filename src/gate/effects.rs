@@ -10,7 +10,7 @@ use crate::hashed::HashMap;
 use crate::model::Reason;
 use crate::model::{Decision, Effect, Touches};
 use crate::object::Key;
-use crate::policy::{Answer, Gates, Later};
+use crate::policy::{GateAnswer, Gates, Later};
 use crate::report::sentence;
 use crate::tree::Value;
 
@@ -48,7 +48,7 @@ fn in_force<'a>(judged: &Judged<'a>) -> Cow<'a, Gates> {
     if gates.rollout.is_some() || !window::is_any_open(judged) {
         return Cow::Borrowed(gates);
     }
-    Cow::Owned(Gates { rollout: Some(Answer::Warn), ..gates.clone() })
+    Cow::Owned(Gates { rollout: Some(GateAnswer::Warn), ..gates.clone() })
 }
 
 /// The distinct effects of an object and of its changes, worst first, `none` and what is expected left out.

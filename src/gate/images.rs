@@ -17,7 +17,7 @@ use crate::object::{Key, Presence};
 use crate::policy::{Gates, HealthGates};
 use crate::providers::{PROVIDERS, kind};
 use crate::tree::Value;
-use crate::world::workload::Told;
+use crate::world::workload::Heard;
 
 /// What new Machines boot from.
 #[derive(Default)]
@@ -86,8 +86,8 @@ fn said(judged: &Judged<'_>, answer: Decision, url: &str, owners: &BTreeSet<&Key
         );
     }
     match judged.world.images.iter().find(|image| image.url == *url).map(|image| &image.served) {
-        Some(Told::Read(true)) => None,
-        Some(Told::Read(false)) => {
+        Some(Heard::Read(true)) => None,
+        Some(Heard::Read(false)) => {
             let owners: Vec<String> = owners.iter().map(ToString::to_string).collect();
             let message = format!(
                 "{}: new Machines boot from {url}, which its server does not have; the rollout would stand still",
@@ -98,7 +98,7 @@ fn said(judged: &Judged<'_>, answer: Decision, url: &str, owners: &BTreeSet<&Key
             let next = super::health::describe(owner);
             Some(Reason::new("health.images", answer, message).with_remedy(remedy.to_owned()).with_next(next).of(owner))
         }
-        Some(Told::Unread { why, remedy }) => blind(why, remedy, false),
+        Some(Heard::Unread { why, remedy }) => blind(why, remedy, false),
         None => blind(
             "its server was not asked",
             "plan where the server can be reached, or from a snapshot that was taken there",

@@ -33,7 +33,7 @@ use crate::model::Classified;
 use crate::model::Decision;
 use crate::model::Reason;
 use crate::object::{Inventory, View};
-use crate::policy::{Answer, Policy, Profile};
+use crate::policy::{GateAnswer, Policy, Profile};
 use crate::world::{Unread, World};
 
 pub(crate) use health::Groups;
@@ -114,10 +114,10 @@ pub fn rank(reasons: &mut [Reason]) {
 }
 
 /// The decision that a policy's answer stands for.
-const fn decision(answer: Answer) -> Decision {
+const fn decision(answer: GateAnswer) -> Decision {
     match answer {
-        Answer::Allow => Decision::Allow,
-        Answer::Warn => Decision::Warn,
-        Answer::Hold => Decision::Hold,
+        GateAnswer::Allow => Decision::Allow,
+        GateAnswer::Warn => Decision::Warn,
+        GateAnswer::Hold => Decision::Hold,
     }
 }

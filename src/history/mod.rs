@@ -114,7 +114,7 @@ pub struct Over {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct FoundHistory {
     /// The place as the policy names it.
     pub place: String,
     /// Whether it is a file: one is read again by whoever judges a snapshot.
@@ -126,7 +126,7 @@ pub struct Found {
     pub unread: Option<String>,
 }
 
-impl Found {
+impl FoundHistory {
     /// What a history holds; the fault where it could not be read.
     #[must_use]
     pub fn of(place: &str, is_file: bool, history: Result<History, String>) -> Self {

@@ -2,7 +2,7 @@
 //! prediction in a second judgement, so that whichever is worse counts; where there is none the prediction stands.
 
 use super::pairs::refused_by_schema;
-use super::write::Outcome;
+use super::write::AfterWrite;
 use crate::apiserver::merge;
 use crate::compare::{Change, changes};
 use crate::kinds::Versions;
@@ -58,13 +58,13 @@ impl std::fmt::Debug for Agreement {
 }
 
 /// The answer to the write of a live object beside what was predicted of it.
-pub(super) fn changed(said: &Said, predicted: &Outcome, (key, live): (&Key, &Value)) -> Agreement {
+pub(super) fn changed(said: &Said, predicted: &AfterWrite, (key, live): (&Key, &Value)) -> Agreement {
     let newest = || Versions::of(&[]);
     let ours = match predicted {
-        Outcome::Holds { predicted, .. } => {
+        AfterWrite::Holds { predicted, .. } => {
             refused_by_schema(key, live, predicted, newest).is_none().then_some(predicted)
         }
-        Outcome::Refused { .. } | Outcome::Recreated => None,
+        AfterWrite::Refused { .. } | AfterWrite::Recreated => None,
     };
     match (said, ours) {
         (Said::NotAsked(why), _) => Agreement::NotAsked(why.clone()),

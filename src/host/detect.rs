@@ -16,7 +16,7 @@ const POSTRENDER_FILENAME: &[u8] = b"postrenderer.helm.sh/postrender-filename";
 
 /// What options of rollgate's own command line said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ToldHost {
     /// `--host`.
     pub kind: Option<HostKind>,
     /// `--release`.
@@ -45,7 +45,7 @@ pub struct Signs<'a> {
     /// The processes above, nearest first.
     pub parents: &'a [Process],
     /// What was told.
-    pub told: &'a Told,
+    pub told: &'a ToldHost,
 }
 
 /// How the cluster is reached when Helm was told so on its own command line or environment.

@@ -17,7 +17,7 @@ fn above(lines: &[&str]) -> Vec<Process> {
     lines.iter().zip(10..).map(|(line, pid)| Process { pid, words: words(line) }).collect()
 }
 
-fn told(stdin: Option<&[u8]>, pairs: &[(&str, &str)], lines: &[&str], told: &Told) -> Detected {
+fn told(stdin: Option<&[u8]>, pairs: &[(&str, &str)], lines: &[&str], told: &ToldHost) -> Detected {
     detect(&Signs { stdin, env: &env(pairs), parents: &above(lines), told })
 }
 
@@ -43,13 +43,13 @@ fn the_program_is_known_by_its_signs() {
         (Some(HELM3), &argo, &["sh -c generate"], Some(HostKind::Helm3)),
     ];
     for (place, (stdin, env, parents, kind)) in table.iter().enumerate() {
-        assert_eq!(told(*stdin, env, parents, &Told::default()).host.kind, *kind, "case {place}");
+        assert_eq!(told(*stdin, env, parents, &ToldHost::default()).host.kind, *kind, "case {place}");
     }
 }
 
 #[test]
 fn what_is_told_wins() {
-    let said = Told {
+    let said = ToldHost {
         kind: Some(HostKind::Flux),
         release: Some("demo".to_owned()),
         namespace: Some("other".to_owned()),
@@ -71,7 +71,7 @@ fn what_is_told_wins() {
 
 #[test]
 fn a_namespace_that_helm_does_not_write_to_is_a_doubt() {
-    let said = |namespace: &str| Told { namespace: Some(namespace.to_owned()), ..Told::default() };
+    let said = |namespace: &str| ToldHost { namespace: Some(namespace.to_owned()), ..ToldHost::default() };
     let doubts = |env: &[(&str, &str)], line: &str| told(Some(HELM3), env, &[line], &said("telco")).doubts.len();
     assert_eq!(doubts(&[], "helm upgrade demo b -n other"), 1);
     assert_eq!(doubts(&[("HELM_NAMESPACE", "other")], "helm upgrade demo b"), 1);
@@ -86,14 +86,18 @@ fn a_namespace_that_helm_does_not_write_to_is_a_doubt() {
 
 #[test]
 fn a_release_that_helm_does_not_write_is_a_doubt() {
-    let said = Told { release: Some("demo".to_owned()), ..Told::default() };
+    let said = ToldHost { release: Some("demo".to_owned()), ..ToldHost::default() };
     assert_eq!(told(Some(HELM3), &[], &["helm upgrade other b"], &said).doubts.len(), 1);
 }
 
 #[test]
 fn release_and_namespace_come_from_a_helm_above_a_wrapper() {
-    let found =
-        told(Some(HELM3), &[], &["/bin/sh pr.sh", "helm upgrade demo ./chart -n telco --dry-run"], &Told::default());
+    let found = told(
+        Some(HELM3),
+        &[],
+        &["/bin/sh pr.sh", "helm upgrade demo ./chart -n telco --dry-run"],
+        &ToldHost::default(),
+    );
     assert_eq!(found.host.release.as_deref(), Some("demo"));
     assert_eq!(found.host.namespace.as_deref(), Some("telco"));
     assert!(found.host.writes_nothing);
@@ -104,13 +108,13 @@ fn release_and_namespace_come_from_a_helm_above_a_wrapper() {
 
 #[test]
 fn without_a_namespace_helm_takes_that_of_the_context_and_we_say_so() {
-    let found = told(Some(HELM3), &[], &["helm upgrade demo ./chart"], &Told::default());
+    let found = told(Some(HELM3), &[], &["helm upgrade demo ./chart"], &ToldHost::default());
     assert_eq!(found.host.namespace, None);
     assert!(found.namespace_of_context);
-    let found = told(Some(HELM3), &[("HELM_NAMESPACE", "env")], &["helm upgrade demo ./chart"], &Told::default());
+    let found = told(Some(HELM3), &[("HELM_NAMESPACE", "env")], &["helm upgrade demo ./chart"], &ToldHost::default());
     assert_eq!(found.host.namespace.as_deref(), Some("env"));
     assert!(!found.namespace_of_context);
-    let found = told(None, &[], &["bash"], &Told::default());
+    let found = told(None, &[], &["bash"], &ToldHost::default());
     assert!(!found.namespace_of_context);
 }
 
@@ -127,13 +131,13 @@ fn the_method_follows_major_command_and_flags() {
         (HELM4, "helm upgrade a b --server-side=false", Some(WriteMethod::MergePatch)),
     ];
     for (stdin, line, method) in table {
-        assert_eq!(told(Some(stdin), &[], &[line], &Told::default()).host.method, *method, "{line}");
+        assert_eq!(told(Some(stdin), &[], &[line], &ToldHost::default()).host.method, *method, "{line}");
     }
 }
 
 #[test]
 fn a_token_is_a_doubt_and_replacing_is_a_way_of_writing() {
-    let found = |line: &str| told(Some(HELM3), &[], &[line], &Told::default());
+    let found = |line: &str| told(Some(HELM3), &[], &[line], &ToldHost::default());
     assert_eq!(found("helm upgrade a b --kube-token x").doubts.len(), 1);
     for line in ["helm upgrade a b --force", "helm upgrade a b --force-replace"] {
         assert!(found(line).doubts.is_empty() && found(line).host.replace, "{line}");
@@ -150,7 +154,7 @@ fn the_driver_is_read_as_helm_reads_it() {
         ("sql", Driver::Elsewhere),
     ];
     for (word, driver) in table {
-        assert_eq!(told(None, &[("HELM_DRIVER", word)], &[], &Told::default()).driver, driver, "{word}");
+        assert_eq!(told(None, &[("HELM_DRIVER", word)], &[], &ToldHost::default()).driver, driver, "{word}");
     }
 }
 

@@ -48,7 +48,7 @@ mod tests;
 
 pub use answered::{Agreement, Answered};
 pub use ask::{Request, Verb, Write};
-pub use detect::{Detected, Driver, Reach, Signs, Told, detect};
+pub use detect::{Detected, Driver, Reach, Signs, ToldHost, detect};
 pub use given::{Given, given};
 pub(crate) use hook::is_left_out;
 pub(crate) use hooked::HOOK_RECREATES;

@@ -11,7 +11,7 @@ use super::pairs::{nulls_read, refused_by_schema};
 use super::removals::Takers;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
-use super::write::{Before, Last, Outcome, sent};
+use super::write::{AfterWrite, Before, Last, sent};
 use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
 use crate::compare::Pair;
 use crate::hashed::HashSet;
@@ -294,14 +294,14 @@ impl<'a> Run<'a> {
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {
-            None => Outcome::Holds { predicted: rendered.clone(), blind: false, adopted: false },
+            None => AfterWrite::Holds { predicted: rendered.clone(), blind: false, adopted: false },
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
                 None => return Ok(()),
-                Some(Outcome::Recreated) => {
+                Some(AfterWrite::Recreated) => {
                     self.recreate(live, live_value);
                     return Ok(());
                 }
-                Some(Outcome::Refused { rule, because }) => {
+                Some(AfterWrite::Refused { rule, because }) => {
                     self.refuse(object, live, live_value, rendered, rule, because);
                     return Ok(());
                 }
@@ -309,7 +309,7 @@ impl<'a> Run<'a> {
             },
         };
         let pairs = self.out.pairs.len();
-        if let Outcome::Holds { predicted, blind, .. } = outcome {
+        if let AfterWrite::Holds { predicted, blind, .. } = outcome {
             if let Some(because) = refused_by_schema(&live.key, &live_value, &predicted, || self.versions()) {
                 self.refuse(object, live, live_value, predicted, RuleId::of("host/schema"), because);
                 return Ok(());
@@ -340,7 +340,7 @@ impl<'a> Run<'a> {
         way: WriteMethod,
         live_value: &Value,
         rendered: &Value,
-    ) -> Option<Outcome> {
+    ) -> Option<AfterWrite> {
         let last = self.last_value(self.base_of(&object.key), &live.key)?;
         let host = &self.world.host;
         let last = self.last(last.as_ref());
@@ -348,16 +348,16 @@ impl<'a> Run<'a> {
             && self.is_part(object)
             && let Some(because) = self.not_ours(&Marks::of(live_value))
         {
-            return Some(Outcome::Refused { rule: RuleId::of("host/ownership"), because });
+            return Some(AfterWrite::Refused { rule: RuleId::of("host/ownership"), because });
         }
         if host.replace && way == WriteMethod::ServerSideApply {
-            return Some(Outcome::Refused {
+            return Some(AfterWrite::Refused {
                 rule: RuleId::of("host/replace-with-apply"),
                 because: FORCED_APPLY.to_owned(),
             });
         }
         if let Some(because) = self.not_in_the_last(object, way) {
-            return Some(Outcome::Refused { rule: RuleId::of("host/rollback-without-last"), because });
+            return Some(AfterWrite::Refused { rule: RuleId::of("host/rollback-without-last"), because });
         }
         let before =
             Before { key: &live.key, live: live_value, last, says_owners: self.world.coverage != Coverage::Whole };

@@ -4,7 +4,7 @@
 
 use std::io::Read as _;
 
-use super::write::{Before, Last, Outcome, write};
+use super::write::{AfterWrite, Before, Last, write};
 use crate::apiserver::apply::{Applied, Applier, apply};
 use crate::model::Effect;
 use crate::object::{Inventory, Key, Object};
@@ -44,9 +44,9 @@ fn predicted(case: &Value) -> Result<Value, String> {
     }
     let before = Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false };
     match write(way, &before, rendered, applier) {
-        Outcome::Holds { predicted, .. } => Ok(content(&predicted)),
-        Outcome::Refused { because, .. } => Err(because),
-        Outcome::Recreated => Err("made anew".to_owned()),
+        AfterWrite::Holds { predicted, .. } => Ok(content(&predicted)),
+        AfterWrite::Refused { because, .. } => Err(because),
+        AfterWrite::Recreated => Err("made anew".to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::argo::Application;
 use super::predict::Run;
 use super::removals::deleted;
-use super::write::Outcome;
+use super::write::AfterWrite;
 use super::{HostKind, stream};
 use crate::apiserver::merge;
 use crate::compare::changes;
@@ -15,8 +15,8 @@ use crate::world::{BaseKind, Unread, WriteMethod};
 
 impl Run<'_> {
     /// Says where an object is adopted and stays different from what its chart renders.
-    pub(super) fn note_adoption(&mut self, outcome: &Outcome, key: &Key, rendered: &Value) {
-        let Outcome::Holds { predicted, adopted: true, .. } = outcome else { return };
+    pub(super) fn note_adoption(&mut self, outcome: &AfterWrite, key: &Key, rendered: &Value) {
+        let AfterWrite::Holds { predicted, adopted: true, .. } = outcome else { return };
         if !changes(predicted, &merge::overlay(predicted, rendered)).is_empty() {
             let message = format!(
                 "{key} is adopted by the release and nothing is written to it, although it differs from what the chart \

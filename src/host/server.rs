@@ -4,7 +4,7 @@
 use super::answered::{Agreement, changed, created, refusal};
 use super::ask::{Sender, Write};
 use super::kinds;
-use super::write::{Before, Outcome, write};
+use super::write::{AfterWrite, Before, write};
 use crate::model::RuleId;
 use crate::object::{Key, Object};
 use crate::tree::Value;
@@ -60,7 +60,7 @@ pub(super) trait Server: Sync {
     }
 
     /// What becomes of a live object.
-    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<Outcome>;
+    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite>;
 
     /// What becomes of a new object.
     fn create(&self, attempt: &Attempt<'_>, rendered: Value) -> Reply<Made>;
@@ -74,7 +74,7 @@ impl Server for Ours {
         false
     }
 
-    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<Outcome> {
+    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite> {
         Reply::of(write(attempt.way, before, rendered, attempt.sender.applier))
     }
 
@@ -97,14 +97,16 @@ impl Recorded<'_> {
 }
 
 impl Server for Recorded<'_> {
-    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<Outcome> {
+    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite> {
         let ours = Ours.change(attempt, before, rendered);
         let (Some(said), Some(predicted)) = (self.to(attempt), &ours.outcome) else { return ours };
         let agreement = Some(changed(said, predicted, (before.key, before.live)));
         let outcome = match said {
-            Said::Holds(theirs) => Some(Outcome::Holds { predicted: (**theirs).clone(), blind: false, adopted: false }),
+            Said::Holds(theirs) => {
+                Some(AfterWrite::Holds { predicted: (**theirs).clone(), blind: false, adopted: false })
+            }
             Said::Refuses(words) => {
-                Some(Outcome::Refused { rule: RuleId::of("host/server-refuses"), because: refusal(words) })
+                Some(AfterWrite::Refused { rule: RuleId::of("host/server-refuses"), because: refusal(words) })
             }
             Said::NotAsked(_) => ours.outcome,
         };
@@ -140,7 +142,7 @@ impl Server for Asking {
         true
     }
 
-    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<Outcome> {
+    fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite> {
         let request = Self::why_not(attempt).map_or_else(|| attempt.sender.change(attempt.way, before, rendered), Err);
         let (key, api_version) = (attempt.key.clone(), attempt.object.api_version.clone());
         Reply::to_be_asked(Write { key, api_version, way: attempt.way, request })

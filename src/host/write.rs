@@ -42,7 +42,7 @@ pub(super) enum Last<'a> {
 }
 
 /// The object after the write.
-pub(super) enum Outcome {
+pub(super) enum AfterWrite {
     /// The API server holds this.
     Holds {
         /// The object.
@@ -63,7 +63,7 @@ pub(super) enum Outcome {
     Recreated,
 }
 
-impl Outcome {
+impl AfterWrite {
     /// A prediction with nothing unseen.
     fn sure(predicted: Value) -> Self {
         Self::Holds { predicted, blind: false, adopted: false }
@@ -71,18 +71,18 @@ impl Outcome {
 }
 
 /// Writes `rendered` over what is there.
-pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> AfterWrite {
     let mut outcome = match way {
         WriteMethod::MergePatch => patch(before, rendered),
         WriteMethod::LastApplied => last_applied(before, rendered),
         WriteMethod::ServerSideApply => server_side(before, rendered, applier),
         WriteMethod::Replace => {
             let last = if let Last::Known(last) = before.last { Some(last) } else { None };
-            Outcome::sure(replaced(before.live, last, rendered, applier.manager))
+            AfterWrite::sure(replaced(before.live, last, rendered, applier.manager))
         }
-        WriteMethod::Recreate => Outcome::Recreated,
+        WriteMethod::Recreate => AfterWrite::Recreated,
     };
-    if let Outcome::Holds { predicted, adopted: false, .. } = &mut outcome {
+    if let AfterWrite::Holds { predicted, adopted: false, .. } = &mut outcome {
         kept(predicted, before.live);
         if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
             let mut last = last.clone();
@@ -95,28 +95,28 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
 
 /// Helm's patch from its last manifest to the new one (helm `pkg/kube/client.go`, `createPatch`): custom resources get a
 /// two-way merge patch that does not look at live, built-in kinds a three-way one.
-fn patch(before: &Before<'_>, rendered: &Value) -> Outcome {
+fn patch(before: &Before<'_>, rendered: &Value) -> AfterWrite {
     let built_in = kinds::is_built_in(before.key);
     match before.last {
         Last::Known(last) if built_in => {
-            Outcome::sure(patched(before.live, merge::three_way(last, rendered, before.live)))
+            AfterWrite::sure(patched(before.live, merge::three_way(last, rendered, before.live)))
         }
-        Last::Known(last) => Outcome::sure(patched(before.live, merge::diff(last, rendered))),
+        Last::Known(last) => AfterWrite::sure(patched(before.live, merge::diff(last, rendered))),
         // What Helm adopts is compared with itself: a custom resource stays as it is, a built-in one is repaired.
         Last::Nothing if built_in => {
-            Outcome::sure(patched(before.live, merge::three_way(rendered, rendered, before.live)))
+            AfterWrite::sure(patched(before.live, merge::three_way(rendered, rendered, before.live)))
         }
-        Last::Nothing => Outcome::Holds { predicted: before.live.clone(), blind: false, adopted: true },
+        Last::Nothing => AfterWrite::Holds { predicted: before.live.clone(), blind: false, adopted: true },
         // A first install that takes ownership does not compare with itself only (helm `pkg/action/install.go`,
         // `performInstall`, since 3.18): what is rendered wins over live.
-        Last::Taken => Outcome::sure(patched(before.live, merge::three_way(rendered, rendered, before.live))),
+        Last::Taken => AfterWrite::sure(patched(before.live, merge::three_way(rendered, rendered, before.live))),
         Last::Unknown => blind(before, rendered),
     }
 }
 
 /// `kubectl apply`: what it applied last is in the live object itself (kubectl `pkg/cmd/apply/patcher.go`).
-fn last_applied(before: &Before<'_>, rendered: &Value) -> Outcome {
-    Outcome::sure(patched(before.live, last_applied_patch(before, rendered)))
+fn last_applied(before: &Before<'_>, rendered: &Value) -> AfterWrite {
+    AfterWrite::sure(patched(before.live, last_applied_patch(before, rendered)))
 }
 
 /// The patch of `kubectl apply`, without the annotation that it writes anew.
@@ -178,7 +178,7 @@ pub(super) fn annotate(object: &mut Value, text: &str) {
 
 /// Server-side apply. Of an object that says no managed fields all that is there belongs to a manager of its own, where that is known to
 /// be so (apimachinery `util/managedfields/internal/skipnonapplied.go`, `Apply`); else what was sent last time stands in for what is owned.
-fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> Outcome {
+fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> AfterWrite {
     let word = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
     let schema = schema::builtin(word("apiVersion"), word("kind"));
     let mut entries = owners(before.live);
@@ -194,15 +194,15 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry).0).collect();
     let keeps_nulls = !goes_through_another(before.live, rendered, applier);
     match apply_owned((before.live, entries), rendered, schema, applier, keeps_nulls) {
-        Applied::Merged(predicted) => Outcome::sure(predicted),
-        Applied::Conflict { manager, paths } => Outcome::Refused {
+        Applied::Merged(predicted) => AfterWrite::sure(predicted),
+        Applied::Conflict { manager, paths } => AfterWrite::Refused {
             rule: RuleId::of("host/conflict"),
             because: format!(
                 "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way",
                 paths.join(", ")
             ),
         },
-        Applied::Nulled(path) => Outcome::Refused {
+        Applied::Nulled(path) => AfterWrite::Refused {
             rule: RuleId::of("host/schema"),
             because: format!(
                 "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
@@ -212,22 +212,22 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> O
 }
 
 /// An apply where nobody is said to own anything.
-fn unowned(before: &Before<'_>, rendered: &Value) -> Outcome {
+fn unowned(before: &Before<'_>, rendered: &Value) -> AfterWrite {
     match before.last {
         Last::Known(last) => {
             let mut last = last.clone();
             schema::reshape(&mut last, rendered);
-            Outcome::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
+            AfterWrite::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
         }
-        Last::Nothing | Last::Taken => Outcome::sure(merge::overlay(before.live, rendered)),
+        Last::Nothing | Last::Taken => AfterWrite::sure(merge::overlay(before.live, rendered)),
         Last::Unknown => blind(before, rendered),
     }
 }
 
 /// What is rendered laid over live, where removals cannot be seen.
-fn blind(before: &Before<'_>, rendered: &Value) -> Outcome {
+fn blind(before: &Before<'_>, rendered: &Value) -> AfterWrite {
     let blind = lacks_something(before.live.get("spec"), rendered.get("spec"));
-    Outcome::Holds { predicted: merge::overlay(before.live, rendered), blind, adopted: false }
+    AfterWrite::Holds { predicted: merge::overlay(before.live, rendered), blind, adopted: false }
 }
 
 /// Whether `live` has a field that `rendered` does not have, so that it may be one that the host removes.
@@ -270,9 +270,9 @@ mod tests {
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
         match write(way, &Before { key: &key, live, last, says_owners: false }, rendered, HELM) {
-            Outcome::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
-            Outcome::Refused { because, .. } => panic!("refused: {because}"),
-            Outcome::Recreated => panic!("made anew"),
+            AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
+            AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
+            AfterWrite::Recreated => panic!("made anew"),
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
         let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false };
         let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
-        let Outcome::Holds { predicted, .. } = written else { panic!("it is written") };
+        let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
         let annotations = &predicted["metadata"]["annotations"];
         assert_eq!((&annotations["by"], annotations.get("mine")), (&json!("hand"), None));
     }
@@ -345,7 +345,7 @@ mod tests {
         let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
         let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false };
-        let Outcome::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
+        let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
             panic!("it is written")
         };
         assert_eq!(predicted["spec"], json!({"replicas": 1, "strategy": {"type": "RollingUpdate"}}));

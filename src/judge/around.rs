@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::stage::Stage;
-use crate::kinds::around::{Around, Found};
+use crate::kinds::around::{Around, LookedUp};
 use crate::object::{GroupKind, Key};
 use crate::tree::Value;
 use crate::world::{Extent, HostKind, LiveKind};
@@ -18,7 +18,7 @@ pub(super) struct Surroundings<'s, 'a> {
 }
 
 impl Around for Surroundings<'_, '_> {
-    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
         let stage = self.stage;
         let live = stage.scene.view.of_kind(kind).map(|object| &object.key);
         let keys: BTreeSet<&Key> =
@@ -27,7 +27,7 @@ impl Around for Surroundings<'_, '_> {
         let (mut comes, mut goes) = (None, false);
         for key in keys {
             match (is_it(key, stage.before(key)), is_it(key, stage.after(key))) {
-                (true, true) => return Found::There,
+                (true, true) => return LookedUp::There,
                 (true, false) => goes = true,
                 (false, true) => comes = Some(key),
                 (false, false) => {}
@@ -37,12 +37,12 @@ impl Around for Surroundings<'_, '_> {
         let is_read = stage.scene.world.source.kind != LiveKind::None
             && matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
         match comes.map(|key| self.is_written_first(key)) {
-            Some(Some(true)) => Found::There,
-            _ if goes => Found::Unclear,
-            Some(Some(false)) if is_read => Found::Later,
-            Some(_) => Found::Unclear,
-            None if is_read => Found::Missing,
-            None => Found::Unread,
+            Some(Some(true)) => LookedUp::There,
+            _ if goes => LookedUp::Unclear,
+            Some(Some(false)) if is_read => LookedUp::Later,
+            Some(_) => LookedUp::Unclear,
+            None if is_read => LookedUp::Missing,
+            None => LookedUp::Unread,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::tree::Value;
 
 /// What is known of an object that a webhook looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum LookedUp {
     /// It is there when the write is admitted.
     There,
     /// The same run writes it, after the write is admitted.
@@ -23,7 +23,7 @@ pub enum Found {
 /// The cluster as a webhook sees it while it admits a write.
 pub trait Around {
     /// Looks for an object of a kind; each is shown in the superset form.
-    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found;
+    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp;
 }
 
 /// When a webhook refuses because of what it looks up.
@@ -39,7 +39,7 @@ pub enum Refuses {
 #[derive(Debug, Clone)]
 pub struct LookUp {
     /// What it found.
-    pub found: Found,
+    pub found: LookedUp,
     /// When it refuses.
     pub refuses: Refuses,
     /// Id of the cause, where it refuses.
@@ -61,14 +61,14 @@ pub fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
             unsure.push(Refusal { rule, path: path.clone(), message });
         };
         match (found, refuses) {
-            (Found::There, Refuses::Missing) | (Found::Missing, Refuses::There) => {}
-            (Found::There, Refuses::There) => refused(", and there is one"),
-            (Found::Later, Refuses::Missing) => refused(", which is written after it"),
-            (Found::Missing, Refuses::Missing) => refused(", and there is none"),
-            (Found::Later | Found::Unclear, _) => {
+            (LookedUp::There, Refuses::Missing) | (LookedUp::Missing, Refuses::There) => {}
+            (LookedUp::There, Refuses::There) => refused(", and there is one"),
+            (LookedUp::Later, Refuses::Missing) => refused(", which is written after it"),
+            (LookedUp::Missing, Refuses::Missing) => refused(", and there is none"),
+            (LookedUp::Later | LookedUp::Unclear, _) => {
                 doubt("this run writes that too (nobody knows which of the two comes first: write that one before)");
             }
-            (Found::Unread, _) => doubt("nobody looked whether there is one"),
+            (LookedUp::Unread, _) => doubt("nobody looked whether there is one"),
         }
     }
     (refused, unsure)
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_refuses_nothing_for_sure() {
-        let found = [Found::There, Found::Later, Found::Missing, Found::Unclear, Found::Unread];
+        let found = [LookedUp::There, LookedUp::Later, LookedUp::Missing, LookedUp::Unclear, LookedUp::Unread];
         let look_up = |found| LookUp {
             found,
             refuses: Refuses::Missing,

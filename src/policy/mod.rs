@@ -26,8 +26,8 @@ pub use reference::reference;
 #[cfg(test)]
 pub(crate) use schema::fresh_schema;
 pub use schema::{
-    Answer, ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, ClusterGates, Doubt,
-    EndpointSource, Expectation, FieldPin, FirstInstall, Flux, FluxValues, Forecasts, Freeze, Gates, HealthGates,
+    ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, ClusterGates, Doubt, EndpointSource,
+    Expectation, FieldPin, FirstInstall, Flux, FluxValues, Forecasts, Freeze, GateAnswer, Gates, HealthGates,
     HeatSource, HistoryFile, HistoryPlace, HttpSource, Ignore, Images, LateValue, Later, ListedRelease, NamedSource,
     Networks, ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, SetBack, Source,
     StoreKind, Unseen, UserRule, ValueType, Window, Workload, schema_json,

@@ -200,10 +200,10 @@ rules: []
             parse("rollgate.yaml", text.as_bytes()).expect("a policy").gates
         };
         for lines in ["", "gates:\n", "gates: {}\n"] {
-            assert_eq!(gates(lines).latent, crate::policy::Answer::Hold, "{lines:?}");
+            assert_eq!(gates(lines).latent, crate::policy::GateAnswer::Hold, "{lines:?}");
         }
-        assert_eq!(gates("gates: {latent: allow}\n").latent, crate::policy::Answer::Allow);
-        assert_eq!(gates("gates: {latent: allow}\n").infrastructure, crate::policy::Answer::Hold);
+        assert_eq!(gates("gates: {latent: allow}\n").latent, crate::policy::GateAnswer::Allow);
+        assert_eq!(gates("gates: {latent: allow}\n").infrastructure, crate::policy::GateAnswer::Hold);
     }
 
     #[test]
@@ -215,7 +215,7 @@ rules: []
         let entry = "perCluster:\n  - clusters: env=lab\n    gates: {rollout: warn, maxUnavailable: null, health: {etcd: warn}}\n";
         let policy = read(&format!("gates: {{latent: hold, maxMachines: 3, health: {{machines: warn}}}}\n{entry}"));
         let gates = policy.expect("a policy").per_cluster.remove(0).gates;
-        let (hold, warn) = (crate::policy::Answer::Hold, crate::policy::Answer::Warn);
+        let (hold, warn) = (crate::policy::GateAnswer::Hold, crate::policy::GateAnswer::Warn);
         assert_eq!((gates.latent, gates.rollout, gates.max_machines), (hold, Some(warn), Some(3)));
         assert_eq!((gates.max_unavailable, gates.health.etcd, gates.health.machines), (None, warn, warn));
         let strict = read(&format!("profile: strict\n{entry}")).expect("a policy").per_cluster.remove(0).gates;

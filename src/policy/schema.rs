@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
 pub use self::flux::{Flux, FluxValues};
 pub use self::forecasts::Forecasts;
-pub use self::gates::{Answer, Budget, Freeze, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
+pub use self::gates::{Budget, Freeze, GateAnswer, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
 pub use self::images::Images;
 pub use self::per_cluster::ClusterGates;
 pub use self::profile::Profile;

@@ -10,7 +10,7 @@ use crate::kinds::versions::{Among, Versions, canonical, newest, parse};
 
 /// A version as somebody told or found it.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'t> {
+pub struct ToldVersion<'t> {
     /// The provider, under any of its names.
     pub provider: &'t str,
     /// The version.
@@ -53,7 +53,7 @@ struct Choice {
 impl Versions {
     /// Reads the versions of a World.
     #[must_use]
-    pub fn of(told: &[Told<'_>]) -> Self {
+    pub fn of(told: &[ToldVersion<'_>]) -> Self {
         let mut out = Self {
             known: Vec::new(),
             tried: Vec::new(),
@@ -62,7 +62,7 @@ impl Versions {
             warnings: Vec::new(),
             among: None,
         };
-        for Told { provider, version: text, .. } in told {
+        for ToldVersion { provider, version: text, .. } in told {
             let name = named(provider);
             match parse(text) {
                 Some(version) if !is_newer(name, &version) => out.known.push((name.to_owned(), version)),
@@ -81,7 +81,7 @@ impl Versions {
     /// that was told without its patch, and of each provider in `turns` that has none the last before each of its turns.
     /// There is always one; the worse of their answers counts.
     #[must_use]
-    pub fn candidates(told: &[Told<'_>], turns: &Minors) -> Vec<Self> {
+    pub fn candidates(told: &[ToldVersion<'_>], turns: &Minors) -> Vec<Self> {
         let base = Self::of(told);
         let names: BTreeSet<&str> =
             base.known.iter().map(|(name, _)| name).chain(turns.keys()).map(String::as_str).collect();
@@ -133,10 +133,10 @@ impl Versions {
     }
 
     /// The versions that one provider may have, the likeliest first; what somebody told counts alone.
-    fn choices(&self, name: &str, told: &[Told<'_>], turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
+    fn choices(&self, name: &str, told: &[ToldVersion<'_>], turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
         let own = || told.iter().filter(|told| named(told.provider) == name);
         let by_person = own().any(|told| told.by_person);
-        let told: Vec<&Told<'_>> = own().filter(|told| told.by_person || !by_person).collect();
+        let told: Vec<&ToldVersion<'_>> = own().filter(|told| told.by_person || !by_person).collect();
         let versions: Option<Vec<Version>> =
             told.iter().map(|told| parse(told.version).filter(|version| !is_newer(name, version))).collect();
         let Some(mut out) = versions.filter(|versions| !versions.is_empty()) else { return tried(name, turns) };
@@ -195,9 +195,9 @@ mod tests {
     }
 
     fn tried(told: &[(&str, &str, bool)], turns: &Minors) -> Vec<Vec<(String, u64)>> {
-        let told: Vec<Told<'_>> = told
+        let told: Vec<ToldVersion<'_>> = told
             .iter()
-            .map(|(provider, version, by_person)| Told { provider, version, by_person: *by_person })
+            .map(|(provider, version, by_person)| ToldVersion { provider, version, by_person: *by_person })
             .collect();
         let of = |set: &Versions| turns.keys().map(|name| (name.clone(), set.get(name).minor)).collect();
         Versions::candidates(&told, turns).iter().map(of).collect()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::cluster::{Answer, Installed, News, Watched};
+use crate::cluster::{Installed, Lookup, News, Watched};
 use crate::host::HostKind;
 use crate::kinds::Role;
 use crate::kinds::fields::text;
@@ -336,15 +336,15 @@ impl State {
         spaces
     }
 
-    fn map(&self, namespace: Option<&str>, name: &str) -> Answer {
+    fn map(&self, namespace: Option<&str>, name: &str) -> Lookup {
         let key = Key::new("v1", crate::contract::CONFIG_MAP, namespace, name);
         match self.kept.get(&key).and_then(|object| object.value().ok()) {
-            Some(value) => Answer::Found(Box::new(value.into_owned())),
-            None => Answer::Absent,
+            Some(value) => Lookup::Found(Box::new(value.into_owned())),
+            None => Lookup::Absent,
         }
     }
 
-    fn approvals(&self, namespace: Option<&str>, policy: &Policy) -> Vec<crate::approval::Found> {
+    fn approvals(&self, namespace: Option<&str>, policy: &Policy) -> Vec<crate::approval::FoundLedger> {
         let places = policy.approvals.from.iter().enumerate();
         let answers = places.filter_map(|(place, from)| {
             let name = from.config_map()?;
@@ -353,7 +353,7 @@ impl State {
         approvals_of(policy, answers.collect())
     }
 
-    fn history(&self, namespace: Option<&str>, policy: &Policy) -> Option<crate::history::Found> {
+    fn history(&self, namespace: Option<&str>, policy: &Policy) -> Option<crate::history::FoundHistory> {
         let (told, name) = policy.gates.budget.history.as_ref()?.config_map()?;
         history_of(policy, Some(self.map(told.or(namespace), name)))
     }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Duration, Instant};
 
 use super::cache::Cache;
-use super::review::{Answer, Operation, Request};
+use super::review::{Operation, Request, Response};
 use super::said::{Said, Why};
 use crate::cluster::{self, Cluster};
 use crate::compare;
@@ -108,7 +108,7 @@ impl Judge {
     }
 
     /// Answers a review before `until`.
-    pub async fn answer(self: &Arc<Self>, request: Request, until: Instant) -> (Answer, Said) {
+    pub async fn answer(self: &Arc<Self>, request: Request, until: Instant) -> (Response, Said) {
         let said = self.said(request, until).await;
         (said.answer(self.manner), said)
     }
@@ -207,9 +207,9 @@ impl Judge {
         let (mut absent, mut late) = (BTreeSet::new(), Vec::new());
         for (read, answer) in reads.iter().zip(cluster.objects(&reads, left).await) {
             match answer {
-                cluster::Answer::Absent | cluster::Answer::NoKind => drop(absent.insert(key(read))),
-                cluster::Answer::Found(_) => late.push(key(read)),
-                cluster::Answer::Unread(unread) => return Err(format!("{}: {}", unread.what, unread.why)),
+                cluster::Lookup::Absent | cluster::Lookup::NoKind => drop(absent.insert(key(read))),
+                cluster::Lookup::Found(_) => late.push(key(read)),
+                cluster::Lookup::Unread(unread) => return Err(format!("{}: {}", unread.what, unread.why)),
             }
         }
         loop {

@@ -68,12 +68,12 @@ fn review_of(before: Option<&Value>, after: Option<&Value>) -> Request {
     review::parse(format!("{review}").as_bytes()).expect("a question")
 }
 
-fn asks(judge: &Arc<Judge>, request: Request) -> (Answer, Said) {
+fn asks(judge: &Arc<Judge>, request: Request) -> (Response, Said) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(judge.answer(request, Instant::now() + Duration::from_secs(20)))
 }
 
-fn changed(judge: &Arc<Judge>, kind: &str, change: impl Fn(&mut Value)) -> (Answer, Said) {
+fn changed(judge: &Arc<Judge>, kind: &str, change: impl Fn(&mut Value)) -> (Response, Said) {
     let before = object(kind);
     let mut after = before.clone();
     change(&mut after);
@@ -98,7 +98,7 @@ fn what_changes_nothing_is_not_judged_and_what_reaches_no_machine_passes() {
         md["metadata"]["managedFields"] = json!([{"manager": "x"}]);
         md["status"] = json!({"replicas": 2});
     });
-    assert_eq!((answer, said.why), (Answer::default(), Why::Skipped));
+    assert_eq!((answer, said.why), (Response::default(), Why::Skipped));
     let (answer, said) = changed(&judge, "MachineDeployment", |md| md["metadata"]["labels"] = json!({"team": "a"}));
     assert_eq!((answer.refusal, said.why), (None, Why::Allowed));
 }
@@ -199,14 +199,14 @@ fn a_write_of_another_part_is_not_guessed() {
 
 #[test]
 fn the_digest_is_that_of_a_plan_of_the_same_write() {
-    use crate::host::{HostKind, Told};
+    use crate::host::{HostKind, ToldHost};
     use crate::session::{Base, Input, Live, Session, Unobserved};
     use crate::world::WriteMethod;
     let mut after = object("MachineDeployment");
     after["spec"]["template"]["spec"]["version"] = json!("v1.99.0");
     let policy = InForce::of(Some("none"), Untold::Refuse, Whence::default()).expect("a policy");
     let setup = Setup {
-        told: Told { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..Told::default() },
+        told: ToldHost { kind: Some(HostKind::Kubectl), method: Some(WriteMethod::Replace), ..ToldHost::default() },
         live: Live::Path(live()),
         base: Some(Base::Nothing),
         ..Setup::new(policy, BTreeMap::new()).expect("no key is told")
@@ -272,7 +272,7 @@ fn a_rollback_is_judged_by_the_machines_and_not_by_its_name() {
 #[test]
 fn the_audit_log_hears_of_every_judgement() {
     let judge = judge();
-    let words = |answer: &Answer| answer.audit.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let words = |answer: &Response| answer.audit.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     let (held, _) =
         changed(&judge, "MachineDeployment", |md| md["spec"]["template"]["spec"]["version"] = json!("v1.99.0"));
     assert_eq!(words(&held), ["decision", "digest", "rule"]);

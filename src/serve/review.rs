@@ -181,7 +181,7 @@ pub fn parse(bytes: &[u8]) -> Result<Request, String> {
 
 /// What an API server hears.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// Why the write is refused; `None` where it may go on.
     pub refusal: Option<String>,
     /// What whoever writes should know.
@@ -192,7 +192,7 @@ pub struct Answer {
 
 /// An answer as it goes out.
 #[must_use]
-pub fn print(uid: &str, answer: &Answer) -> Vec<u8> {
+pub fn print(uid: &str, answer: &Response) -> Vec<u8> {
     let mut response = json!({"uid": uid, "allowed": answer.refusal.is_none()});
     if let Some(message) = &answer.refusal {
         let message = harmless(&cut(message, MESSAGE));

@@ -79,7 +79,7 @@ fn another_object_than_the_request_names_is_no_side_of_it() {
 #[test]
 fn a_refusal_is_403_and_uses_no_word_that_makes_others_delete() {
     let refusal = "spec.x is IMMUTABLE: Invalid value, field is immutable; Conflict".to_owned();
-    let answer = Answer { refusal: Some(refusal), ..Answer::default() };
+    let answer = Response { refusal: Some(refusal), ..Response::default() };
     let out: Value = serde_json::from_slice(&print("u", &answer)).expect("JSON");
     assert_eq!(out.pointer("/response/allowed").and_then(Value::as_bool), Some(false));
     assert_eq!(out.pointer("/response/status/code").and_then(Value::as_i64), Some(403));
@@ -93,7 +93,7 @@ fn a_refusal_is_403_and_uses_no_word_that_makes_others_delete() {
 
 #[test]
 fn warnings_are_short_lines() {
-    let answer = Answer { warnings: vec!["ä\n".repeat(400); 20], ..Answer::default() };
+    let answer = Response { warnings: vec!["ä\n".repeat(400); 20], ..Response::default() };
     let out: Value = serde_json::from_slice(&print("u", &answer)).expect("JSON");
     let warnings = out.pointer("/response/warnings").and_then(Value::as_array).expect("warnings");
     assert_eq!(warnings.len(), WARNINGS);

@@ -1,7 +1,7 @@
 //! What a judgement comes to for whoever writes: one line that names the field and the next command, and what is kept of it.
 
 use super::judge::{Doubtful, Manner, Mode};
-use super::review::Answer;
+use super::review::Response;
 use crate::model::{Decision, Effect, Reason};
 use crate::report::{ObjectReport, Report};
 
@@ -138,9 +138,9 @@ impl Said {
 
     /// The answer to whoever writes.
     #[must_use]
-    pub fn answer(&self, manner: Manner) -> Answer {
+    pub fn answer(&self, manner: Manner) -> Response {
         if self.why == Why::Skipped {
-            return Answer::default();
+            return Response::default();
         }
         let refuses = self.refuses(manner);
         let mut warnings = self.warnings.clone();
@@ -154,7 +154,7 @@ impl Said {
                 .filter(|(_, text)| !text.is_empty())
                 .map(|(name, text)| (name, text.clone())),
         );
-        Answer { refusal: refuses.then(|| self.line.clone()), warnings, audit }
+        Response { refusal: refuses.then(|| self.line.clone()), warnings, audit }
     }
 }
 

@@ -13,7 +13,7 @@ use super::log::Log;
 use crate::cluster::Cluster;
 use crate::exit::Exit;
 use crate::flux::published::Became;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::kinds::contract::CONFIG_MAP;
 use crate::late::{Settled, template};
 use crate::model::Decision;
@@ -172,8 +172,11 @@ fn published(
     text: String,
     why: &mut Vec<String>,
 ) -> Result<Result<(String, Became), Exit>, Stop> {
-    let told =
-        Told { namespace: Some(values.namespace.clone()), context: setup.told.context.clone(), ..Told::default() };
+    let told = ToldHost {
+        namespace: Some(values.namespace.clone()),
+        context: setup.told.context.clone(),
+        ..ToldHost::default()
+    };
     let asked = Asked {
         policy: &setup.policy,
         folder: &setup.policy_folder,

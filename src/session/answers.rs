@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Observer, Setup, Stop, runtime};
-use crate::approval::{Found, Ledger};
-use crate::cluster::{self, Answer, SourceObject};
+use crate::approval::{FoundLedger, Ledger};
+use crate::cluster::{self, Lookup, SourceObject};
 use crate::history::{self, History};
 use crate::host::Detected;
 use crate::late;
@@ -78,10 +78,10 @@ pub(super) fn readings(
         .map(|wanted| {
             let source = sources.iter().find(|one| one.value == wanted.value.name && one.place == wanted.place);
             match source.map(|source| &source.answer) {
-                Some(Answer::Found(value)) => late::reading(wanted, Ok(Some(value))),
-                Some(Answer::Absent) => late::reading(wanted, Ok(None)),
-                Some(Answer::NoKind) => late::no_kind(wanted),
-                Some(Answer::Unread(unread)) => {
+                Some(Lookup::Found(value)) => late::reading(wanted, Ok(Some(value))),
+                Some(Lookup::Absent) => late::reading(wanted, Ok(None)),
+                Some(Lookup::NoKind) => late::no_kind(wanted),
+                Some(Lookup::Unread(unread)) => {
                     late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy)))
                 }
                 None => late::reading(wanted, Err("it was not read".to_owned())),
@@ -91,15 +91,15 @@ pub(super) fn readings(
 }
 
 /// The pins of a store in the cluster; one that could not be read is a doubt.
-pub(super) fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<Unread>) -> Vec<Pin> {
+pub(super) fn pins_of(policy: &Policy, answer: Option<Lookup>, unread: &mut Vec<Unread>) -> Vec<Pin> {
     let Some((kind, _)) = policy.pins.in_cluster() else { return Vec::new() };
     match answer {
-        None | Some(Answer::Absent | Answer::NoKind) => Vec::new(),
-        Some(Answer::Unread(why)) => {
+        None | Some(Lookup::Absent | Lookup::NoKind) => Vec::new(),
+        Some(Lookup::Unread(why)) => {
             unread.push(why);
             Vec::new()
         }
-        Some(Answer::Found(map)) => match crate::pin::cluster::from_object::<Book>(&map, kind) {
+        Some(Lookup::Found(map)) => match crate::pin::cluster::from_object::<Book>(&map, kind) {
             Ok(book) => book.pins().to_vec(),
             Err(error) => {
                 unread.push(Unread {
@@ -116,32 +116,32 @@ pub(super) fn pins_of(policy: &Policy, answer: Option<Answer>, unread: &mut Vec<
 
 /// What objects of the cluster approve. One that could not be read approves nothing, and is no doubt of its own: what holds, holds.
 #[must_use]
-pub fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Answer)>) -> Vec<Found> {
+pub fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Lookup)>) -> Vec<FoundLedger> {
     let found = answers.into_iter().filter_map(|(number, name, answer)| {
         let place = policy.approvals.from.get(number)?.to_string();
         let ledger = match answer {
-            Answer::Absent | Answer::NoKind => Ok(Ledger::default()),
-            Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
-            Answer::Found(map) => {
+            Lookup::Absent | Lookup::NoKind => Ok(Ledger::default()),
+            Lookup::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+            Lookup::Found(map) => {
                 store::cluster::from_object::<Ledger>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
             }
         };
-        Some(Found::of(&place, &name, false, ledger))
+        Some(FoundLedger::of(&place, &name, false, ledger))
     });
     found.collect()
 }
 
 /// What an object of the cluster says went out before. Where there is none yet, nothing did.
 #[must_use]
-pub fn history_of(policy: &Policy, answer: Option<Answer>) -> Option<history::Found> {
+pub fn history_of(policy: &Policy, answer: Option<Lookup>) -> Option<history::FoundHistory> {
     let (answer, place) = (answer?, policy.gates.budget.history.as_ref()?.to_string());
     let history = match answer {
-        Answer::Absent => Ok(History::default()),
-        Answer::NoKind => Err("the API server knows no ConfigMaps".to_owned()),
-        Answer::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
-        Answer::Found(map) => {
+        Lookup::Absent => Ok(History::default()),
+        Lookup::NoKind => Err("the API server knows no ConfigMaps".to_owned()),
+        Lookup::Unread(unread) => Err(format!("{}; {}", unread.why, unread.remedy)),
+        Lookup::Found(map) => {
             store::cluster::from_object::<History>(&map, StoreKind::ConfigMap).map_err(|error| error.to_string())
         }
     };
-    Some(history::Found::of(&place, false, history))
+    Some(history::FoundHistory::of(&place, false, history))
 }

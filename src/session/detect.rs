@@ -8,11 +8,11 @@ use anyhow::anyhow;
 
 use super::{Stop, runtime};
 use crate::cluster::{self, Cluster};
-use crate::host::{self, Detected, Signs, Told, parent};
+use crate::host::{self, Detected, Signs, ToldHost, parent};
 
 /// Who writes, by what was told, the environment, the processes above this one, and the stream where it came from the host itself.
 #[must_use]
-pub fn detect(told: &Told, stdin: Option<&[u8]>, env: &BTreeMap<String, String>) -> Detected {
+pub fn detect(told: &ToldHost, stdin: Option<&[u8]>, env: &BTreeMap<String, String>) -> Detected {
     let parents = parent::chain(Path::new("/proc"), std::process::id());
     host::detect(&Signs { stdin, env, parents: &parents, told })
 }

@@ -10,7 +10,7 @@ use super::{Setup, Stop, runtime};
 use crate::late::{self, Address};
 use crate::policy;
 use crate::world::images::Image;
-use crate::world::workload::Told;
+use crate::world::workload::Heard;
 
 /// Longest time for an answer where the policy says nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(super) fn ask(setup: &Setup, addresses: &[String], ready: &mut Ready) -> Res
             Ok(()) => address.is_there().await,
             Err(why) => Err(why.clone()),
         };
-        let served = served.map_or_else(|why| Told::Unread { why, remedy: String::new() }, Told::Read);
+        let served = served.map_or_else(|why| Heard::Unread { why, remedy: String::new() }, Heard::Read);
         Image { url: url.clone(), served }
     };
     let asked: BTreeSet<&String> = addresses.iter().collect();

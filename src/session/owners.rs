@@ -5,7 +5,7 @@ use std::io::Write;
 
 use super::{Observer, Setup, Stop, detect, runtime};
 
-use crate::cluster::{self, Online, Outcome, Owners};
+use crate::cluster::{self, Online, Owners, WorldRead};
 use crate::object::{Inventory, Key};
 use crate::world::Base;
 
@@ -13,7 +13,7 @@ use crate::world::Base;
 ///
 /// # Errors
 /// When there is no runtime to read with; what the cluster does not answer is a doubt.
-pub fn owners(setup: &Setup, observer: &dyn Observer) -> Result<Outcome, Stop> {
+pub fn owners(setup: &Setup, observer: &dyn Observer) -> Result<WorldRead, Stop> {
     let mut detected = detect(&setup.told, None, &setup.env);
     // Nobody writes: which release it would be is no doubt.
     detected.doubts.clear();

@@ -11,7 +11,7 @@ use kube::Api;
 
 use super::{Stop, detect, environment, runtime};
 use crate::cluster;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::policy::{self, FILE_NAME, Loaded, Policy};
 use crate::report::PolicyReport;
 
@@ -112,10 +112,10 @@ fn of_object(told: &str, whence: Whence<'_>) -> Result<Loaded, Stop> {
     let (namespace, name) = parts(told)?;
     let env = environment();
     let deadline = whence.deadline;
-    let said = Told {
+    let said = ToldHost {
         namespace: whence.namespace.map(str::to_owned),
         context: whence.context.map(str::to_owned),
-        ..Told::default()
+        ..ToldHost::default()
     };
     let detected = detect(&said, None, &env);
     let runtime = runtime()?;

@@ -11,8 +11,8 @@ use super::answers::{Ready, approvals_of, history_of, pins_of, readings};
 use super::late::Pending;
 use super::pins::keys;
 use super::{Base, Input, Live, Observer, Setup, Stop, detect, images, runtime, trailers};
-use crate::approval::{Found, trailer};
-use crate::cluster::{self, Online, Outcome, Owners};
+use crate::approval::{FoundLedger, trailer};
+use crate::cluster::{self, Online, Owners, WorldRead};
 use crate::compare::redact::MarkKey;
 use crate::history;
 use crate::host::{self, Detected, HostKind, say};
@@ -82,7 +82,7 @@ impl Session<'_> {
     fn look_beyond(&self, ready: &mut Ready, observer: &dyn Observer) -> Result<(), Stop> {
         let Policy { workload, gates, images, .. } = &self.setup.policy;
         let HealthGates { vip, pdb, etcd, .. } = &gates.health;
-        let asks = [*vip, *pdb, Some(*etcd)].iter().any(|told| *told != Some(policy::Answer::Allow));
+        let asks = [*vip, *pdb, Some(*etcd)].iter().any(|told| *told != Some(policy::GateAnswer::Allow));
         let looks_into = ready.cluster.is_some() && workload.read && asks;
         // A snapshot holds what was answered when it was taken.
         let looks_at = !images.servers.is_empty() && !ready.recorded;
@@ -192,7 +192,7 @@ impl Session<'_> {
         for place in &self.setup.policy.approvals.from {
             if let Some(file) = self.setup.approval_file(place) {
                 let ledger = file.read().map_err(|error| error.to_string());
-                world.approvals.push(Found::of(&place.to_string(), &place.to_string(), true, ledger));
+                world.approvals.push(FoundLedger::of(&place.to_string(), &place.to_string(), true, ledger));
             }
             if let (Some(rules), Some(range)) = (place.trailer(), &self.setup.commits) {
                 let commits = trailers::read(rules, range, &self.setup.policy_folder);
@@ -214,7 +214,7 @@ impl Session<'_> {
             Ok(false) => Err("it is not there".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        world.history = Some(history::Found::of(&place.to_string(), true, history));
+        world.history = Some(history::FoundHistory::of(&place.to_string(), true, history));
     }
 
     /// Whether there is nothing to ask a cluster for: no object that is compared or carries others, no late value, and no
@@ -352,8 +352,9 @@ impl Session<'_> {
         let mut progress = observer.progress();
         let progress = progress.as_mut().map(|to| &mut **to as &mut (dyn Write + Send));
         let outcome = runtime.block_on(cluster::read(online, progress)).map_err(Stop::usage)?;
-        let Outcome { mut world, sources, pins, approvals, history, warnings, plan, cluster, requests, bytes, .. } =
-            outcome;
+        let WorldRead {
+            mut world, sources, pins, approvals, history, warnings, plan, cluster, requests, bytes, ..
+        } = outcome;
         world.readings = readings(&setup.policy, names, world.host.namespace.as_deref(), &sources);
         world.pins = pins_of(&setup.policy, pins, &mut world.unread);
         world.approvals = approvals_of(&setup.policy, approvals);

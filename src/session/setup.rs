@@ -13,7 +13,7 @@ use super::{InForce, Input, Stop, pins};
 use crate::approval;
 use crate::compare::redact::MarkKey;
 use crate::history;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::judge::upgrade::Wanted;
 use crate::late::Reach;
 use crate::pin::FileStore;
@@ -93,7 +93,7 @@ pub struct Setup {
     /// The commits that are judged, where two revisions are compared.
     pub commits: Option<Range>,
     /// What was told of the host.
-    pub told: Told,
+    pub told: ToldHost,
     /// Where the live objects are.
     pub live: Live,
     /// What the host wrote last time, where that was told.
@@ -141,7 +141,7 @@ impl Setup {
             policy_folder: policy.folder,
             change_folder: None,
             commits: None,
-            told: Told::default(),
+            told: ToldHost::default(),
             live: Live::Cluster,
             base: None,
             storage_namespace: None,

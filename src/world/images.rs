@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::workload::Told;
+use super::workload::Heard;
 
 /// One image, or the checksum of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,5 +14,5 @@ pub struct Image {
     /// Its address, as the template says it.
     pub url: String,
     /// Whether it is there.
-    pub served: Told<bool>,
+    pub served: Heard<bool>,
 }

@@ -14,11 +14,11 @@ use super::images::Image;
 use super::remote::RemoteReading;
 use super::workload::Workload;
 use super::{Coverage, Host, ServerAnswer, Standing};
-use crate::approval::Found;
+use crate::approval::FoundLedger;
 use crate::hashed::HashSet;
 use crate::object::{Inventory, Key};
 use crate::pin::Pin;
-use crate::providers::versions::Told;
+use crate::providers::versions::ToldVersion;
 
 /// Everything that one judgement may know.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -49,10 +49,10 @@ pub struct World {
     pub pins: Vec<Pin>,
     /// What people have approved, place by place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub approvals: Vec<Found>,
+    pub approvals: Vec<FoundLedger>,
     /// What went out before, where the policy asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<crate::history::Found>,
+    pub history: Option<crate::history::FoundHistory>,
     /// Provider name (`cluster-api`, `rke2`, ...) to its version.
     pub providers: BTreeMap<String, Provider>,
     /// Feature gates of the controllers that were told.
@@ -137,10 +137,14 @@ impl World {
 
     /// The versions that are told in it.
     #[must_use]
-    pub fn told_versions(&self) -> Vec<Told<'_>> {
+    pub fn told_versions(&self) -> Vec<ToldVersion<'_>> {
         self.providers
             .iter()
-            .map(|(provider, found)| Told { provider, version: &found.version, by_person: found.evidence == "told" })
+            .map(|(provider, found)| ToldVersion {
+                provider,
+                version: &found.version,
+                by_person: found.evidence == "told",
+            })
             .collect()
     }
 }

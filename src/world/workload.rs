@@ -36,26 +36,26 @@ pub struct Workload {
     #[cfg_attr(test, schemars(with = "String"))]
     pub taken: Timestamp,
     /// Its Nodes.
-    pub nodes: Told<Vec<Node>>,
+    pub nodes: Heard<Vec<Node>>,
     /// The Leases of kube-vip that are there.
-    pub leases: Told<Vec<Lease>>,
+    pub leases: Heard<Vec<Lease>>,
     /// What MetalLB announces, and where.
-    pub announced: Told<Vec<Announced>>,
+    pub announced: Heard<Vec<Announced>>,
     /// The PodDisruptionBudgets that allow no disruption.
-    pub budgets: Told<Vec<Budget>>,
+    pub budgets: Heard<Vec<Budget>>,
     /// The static Pods of etcd; absent where nobody asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub etcd: Option<Told<Vec<EtcdPod>>>,
+    pub etcd: Option<Heard<Vec<EtcdPod>>>,
     /// The Pods that announce for MetalLB, where it announces something; absent where nobody asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speakers: Option<Told<Vec<Speaker>>>,
+    pub speakers: Option<Heard<Vec<Speaker>>>,
 }
 
 /// Something that was read, or why it was not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub enum Told<T> {
+pub enum Heard<T> {
     /// Read, all of it.
     Read(T),
     /// Not read, or not all of it.
@@ -184,12 +184,12 @@ impl Workload {
     /// Why parts of it were not read.
     pub fn gaps(&mut self) -> impl Iterator<Item = &mut String> {
         let gaps = [self.nodes.gap(), self.leases.gap(), self.announced.gap(), self.budgets.gap()];
-        let asked = [self.etcd.as_mut().and_then(Told::gap), self.speakers.as_mut().and_then(Told::gap)];
+        let asked = [self.etcd.as_mut().and_then(Heard::gap), self.speakers.as_mut().and_then(Heard::gap)];
         gaps.into_iter().chain(asked).flatten()
     }
 }
 
-impl<T> Told<T> {
+impl<T> Heard<T> {
     /// Why it was not read.
     fn gap(&mut self) -> Option<&mut String> {
         match self {

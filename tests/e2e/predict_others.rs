@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use rollgate::cluster;
-use rollgate::host::{self, Said, Signs, Told};
+use rollgate::host::{self, Said, Signs, ToldHost};
 use rollgate::object::{Inventory, Key};
 use rollgate::world::World;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) type Answers = BTreeMap<Key, Option<Result<Value, String>>>;
 pub(crate) fn ask(bench: &Bench, rendered: &Inventory, world: &World) -> Answers {
     let writes = host::writes(rendered, world).expect("the writes are known");
     let env = BTreeMap::from([("KUBECONFIG".to_owned(), bench.kubeconfig.to_string_lossy().into_owned())]);
-    let told = Told::default();
+    let told = ToldHost::default();
     let detected = host::detect(&Signs { stdin: None, env: &env, parents: &[], told: &told });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let (answers, unread) = runtime.block_on(async {

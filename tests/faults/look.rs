@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rollgate::cluster::{self, Online, Outcome};
+use rollgate::cluster::{self, Online, WorldRead};
 use rollgate::host::{Detected, Host};
 use rollgate::object::Stream;
 use rollgate::policy::Policy;
@@ -14,12 +14,12 @@ use rollgate::policy::Policy;
 use crate::bench::{NAMESPACE, RELEASE};
 
 /// Reads what the stream needs by a kubeconfig.
-pub(crate) async fn look(stream: &str, kubeconfig: &Path, deadline: Duration) -> Outcome {
+pub(crate) async fn look(stream: &str, kubeconfig: &Path, deadline: Duration) -> WorldRead {
     look_for(RELEASE, stream, kubeconfig, deadline).await
 }
 
 /// The same for another release.
-pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, deadline: Duration) -> Outcome {
+pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, deadline: Duration) -> WorldRead {
     let bytes: Arc<[u8]> = Arc::from(stream.as_bytes());
     let rendered = Stream::load(&bytes).expect("a stream");
     let env = BTreeMap::from([("KUBECONFIG".to_owned(), kubeconfig.display().to_string())]);
@@ -40,7 +40,7 @@ pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, dea
 }
 
 /// Everything that a judgement could see, in a stable order; the way it was read left out.
-pub(crate) fn essence(outcome: &Outcome) -> String {
+pub(crate) fn essence(outcome: &WorldRead) -> String {
     let mut world = serde_json::to_value(&outcome.world).expect("JSON");
     world["source"] = serde_json::Value::Null;
     for pointer in ["/live", "/base/objects", "/absent"] {
@@ -65,7 +65,7 @@ pub(crate) enum Verdict {
 }
 
 /// Compares a read with the one without faults.
-pub(crate) fn verdict(clean: &Outcome, found: &Outcome) -> Verdict {
+pub(crate) fn verdict(clean: &WorldRead, found: &WorldRead) -> Verdict {
     if !found.world.unread.is_empty() {
         return Verdict::Undecided;
     }

@@ -10,7 +10,7 @@ use super::ApproveArgs;
 use crate::approval::{self, Ledger, LedgerError};
 use crate::cli::Stop;
 use crate::cluster;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::policy::{ApprovalPlace, Policy, StoreKind};
 use crate::session::{connect, detect, runtime};
 use crate::store::{ClusterError, FileError};
@@ -111,10 +111,10 @@ impl Places<'_> {
             }
         };
         if self.cluster.is_none() {
-            let told = Told {
+            let told = ToldHost {
                 namespace: self.args.namespace.clone().or_else(|| self.home.clone()),
                 context: self.args.kube_context.clone(),
-                ..Told::default()
+                ..ToldHost::default()
             };
             let detected = detect(&told, None, self.env);
             self.cluster = Some(connect(&detected, self.env, self.deadline)?);

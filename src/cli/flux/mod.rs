@@ -15,7 +15,7 @@ use super::{Outside, Stop, known};
 use crate::exit::Exit;
 use crate::flux::release::Release;
 use crate::flux::values::Fault;
-use crate::host::Told;
+use crate::host::ToldHost;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::Object;
 use crate::session::flux::{Charts, Given, Live, Nowhere, Run, Scratch, Tools, releases};
@@ -101,7 +101,7 @@ pub struct PlaceArgs {
 
 impl PlaceArgs {
     /// What stands in the files with values, and where else is looked.
-    pub(super) fn given(&self, told: &Told, home: &str, deadline: &str) -> Result<Given, Stop> {
+    pub(super) fn given(&self, told: &ToldHost, home: &str, deadline: &str) -> Result<Given, Stop> {
         let mut objects = Vec::new();
         for file in &self.values_from {
             objects.extend(objects_of(&Input::one(Some(file))?)?);
@@ -168,7 +168,7 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
         helm_args: args.helm_arg,
         scratch: Scratch::new(outside)?,
     };
-    let told = Told {
+    let told = ToldHost {
         kind: None,
         release: None,
         namespace: Some(args.namespace.clone()),

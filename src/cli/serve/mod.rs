@@ -13,7 +13,7 @@ use super::known::duration;
 use super::setup::{feature_gates, providers};
 use super::{Outside, Stop};
 use crate::exit::Exit;
-use crate::host::{Host, Told};
+use crate::host::{Host, ToldHost};
 use crate::serve::judge::{Doubtful, Manner, Mode};
 use crate::serve::{self, Files, Options, Own, Source, Tls, releases};
 use crate::session::{InForce, Live, Setup, Untold, Whence, connect, detect, environment, packs};
@@ -273,7 +273,7 @@ fn answer(args: &ServeArgs) -> Result<Exit, Stop> {
     packs::add(&args.pack, &mut setup.policy, &mut setup.policy_report)?;
     setup.providers = providers("--provider", &args.provider).map_err(Stop::usage)?;
     setup.feature_gates = feature_gates(&args.feature_gate).map_err(Stop::usage)?;
-    setup.told = Told { context: args.kube_context.clone(), ..Told::default() };
+    setup.told = ToldHost { context: args.kube_context.clone(), ..ToldHost::default() };
     let source = match Live::parse(&args.live) {
         Live::Path(path) => {
             let mut world = files::open(&path, &Host::default(), setup.now).map_err(Stop::usage)?.world;

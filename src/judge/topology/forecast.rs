@@ -12,7 +12,7 @@ use crate::judge::subject::Subject;
 use crate::judge::topology::blueprint::{Part, Role, parts};
 use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
-use crate::judge::topology::patches::Outcome;
+use crate::judge::topology::patches::Patched;
 use crate::judge::topology::referenced;
 use crate::judge::topology::stop;
 use crate::judge::topology::values;
@@ -72,7 +72,7 @@ impl Fate {
 /// What a part comes out as.
 enum Made {
     /// With patches.
-    Known(Outcome),
+    Known(Patched),
     /// Its template could not be read; with all that its patches may read.
     Unread(Key, Value),
 }
@@ -187,8 +187,8 @@ fn not_computed(rules: &Rules, (patch, why, _): &(String, String, Value)) -> Ans
 }
 
 /// The first patch that is not computed and may come out different.
-fn opaque_difference<'o>(old: &'o Outcome, new: &'o Outcome) -> Option<&'o (String, String, Value)> {
-    let missing = |one: &'o Outcome, other: &'o Outcome| one.opaque.iter().find(|print| !other.opaque.contains(print));
+fn opaque_difference<'o>(old: &'o Patched, new: &'o Patched) -> Option<&'o (String, String, Value)> {
+    let missing = |one: &'o Patched, other: &'o Patched| one.opaque.iter().find(|print| !other.opaque.contains(print));
     missing(new, old).or_else(|| missing(old, new))
 }
 

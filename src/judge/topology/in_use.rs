@@ -93,7 +93,7 @@ fn unknown(says: String) -> (Effect, String) {
 }
 
 /// What brings a part to what the class makes of it; `None` where it is that already.
-fn compare(side: Side<'_>, part: &Part, made: &patches::Outcome, in_use: &InUse) -> Option<(Effect, String)> {
+fn compare(side: Side<'_>, part: &Part, made: &patches::Patched, in_use: &InUse) -> Option<(Effect, String)> {
     let stage = side.stage;
     if let Some((patch, why)) = made.broken.as_ref() {
         return Some(unknown(format!("the patch {patch} fails ({why}), so what comes of it is not known")));

@@ -14,7 +14,7 @@ use crate::tree::{Map, Value, json};
 
 /// What patches made of one template.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct Patched {
     /// The template's `spec`, with every patch that can be computed.
     pub(crate) spec: Value,
     /// Patches that are not computed: name, why, and all that they may read.
@@ -39,9 +39,9 @@ pub(crate) fn spec_of(template: &Value) -> Value {
 
 /// Applies the patches of a class to a template that was read in the version of its reference.
 #[must_use]
-pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Values) -> Outcome {
+pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Values) -> Patched {
     let mut object = json!({"spec": spec_of(template)});
-    let mut out = Outcome { spec: Value::Null, opaque: Vec::new(), broken: None };
+    let mut out = Patched { spec: Value::Null, opaque: Vec::new(), broken: None };
     for patch in list(class, "/spec/patches") {
         let name = text(patch, "/name").unwrap_or("without a name").to_owned();
         if patch.get("external").is_some_and(|external| !external.is_null()) {
@@ -74,7 +74,7 @@ pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Value
 }
 
 /// Applies one definition of a patch; its values are all computed before the first one is used.
-fn define(object: &mut Value, out: &mut Outcome, about: (&str, &Value, &Value), values: &Values) {
+fn define(object: &mut Value, out: &mut Patched, about: (&str, &Value, &Value), values: &Values) {
     let (name, _, definition) = about;
     let computed: Result<Vec<_>, Trouble> =
         list(definition, "/jsonPatches").map(|operation| Ok((operation, resolved(operation, values)?))).collect();
@@ -93,7 +93,7 @@ fn define(object: &mut Value, out: &mut Outcome, about: (&str, &Value, &Value), 
     }
 }
 
-impl Outcome {
+impl Patched {
     /// Notes a definition that has no outcome here.
     fn take(&mut self, trouble: Trouble, (name, patch, definition): (&str, &Value, &Value), values: &Values) {
         match trouble {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::lifted::Lifted;
-use super::machines::{self, Found};
+use super::machines::{self, KnownMachine};
 use super::pause::{self, annotation_path};
 use super::side::Side;
 use crate::judge::stage::Stage;
@@ -33,24 +33,25 @@ const TIMES: [&str; 2] = ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSec
 /// Machines of a cluster that were deleted already, and whose deletion goes on with this write.
 pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     let [before, after] = Side::both(stage).map(|side| going(side, cluster));
-    let mut owners: BTreeMap<Key, Vec<&Found>> = BTreeMap::new();
+    let mut owners: BTreeMap<Key, Vec<&KnownMachine>> = BTreeMap::new();
     // Hooks that stay are those of controllers, which take them away by themselves.
-    let is_same = |was: &Found, is: &Found| {
+    let is_same = |was: &KnownMachine, is: &KnownMachine| {
         named(was, &HOOKS).is_subset(&named(is, &HOOKS)) && named(is, &WAITS_NOT).is_subset(&named(was, &WAITS_NOT))
     };
     let rules: Vec<&Key> = rules(stage, cluster).collect();
-    let waits_less = |found: &Found| {
+    let waits_less = |found: &KnownMachine| {
         let has_node = found.value.pointer("/status/nodeRef/name").is_some();
         has_node && (!rules.is_empty() || waits_less(stage, cluster, found))
     };
-    let went_on =
-        |found: &Found| before.iter().any(|was| was.name == found.name && is_same(was, found)) && !waits_less(found);
+    let went_on = |found: &KnownMachine| {
+        before.iter().any(|was| was.name == found.name && is_same(was, found)) && !waits_less(found)
+    };
     for found in after.iter().filter(|found| !went_on(found)) {
         owners.entry(found.owner.clone().unwrap_or_else(|| key_of(cluster, found))).or_default().push(found);
     }
     let hooks = before.iter().flat_map(|found| named(found, &HOOKS));
     let known: BTreeSet<&str> = hooks.chain(after.iter().flat_map(|found| named(found, &WAITS_NOT))).collect();
-    let told = |(owner, found): (Key, Vec<&Found>)| {
+    let told = |(owner, found): (Key, Vec<&KnownMachine>)| {
         let mut lifted = of_owner(cluster, owner, &found, &known);
         lifted.places.extend(rules.iter().map(|rule| ((*rule).clone(), None)));
         lifted
@@ -70,7 +71,7 @@ fn rules<'s>(stage: &'s Stage<'_>, cluster: &Key) -> impl Iterator<Item = &'s Ke
 }
 
 /// Whether the write lets a Machine wait less for its drain or its volumes; no time at all is for ever.
-fn waits_less(stage: &Stage<'_>, cluster: &Key, found: &Found) -> bool {
+fn waits_less(stage: &Stage<'_>, cluster: &Key, found: &KnownMachine) -> bool {
     let less = |key: &Key, at: &str| {
         let [before, after] = Side::both(stage).map(|side| side.get(key));
         TIMES.iter().any(|name| {
@@ -90,20 +91,20 @@ fn template(owner: &Key) -> &'static str {
 }
 
 /// The annotations of a Machine that start with one of these names.
-fn named<'f>(found: &'f Found, starts: &[&str]) -> BTreeSet<&'f str> {
+fn named<'f>(found: &'f KnownMachine, starts: &[&str]) -> BTreeSet<&'f str> {
     let annotations = found.value.pointer("/metadata/annotations").and_then(Value::as_object);
     let names = annotations.into_iter().flatten().map(|(name, _)| name.as_str());
     names.filter(|name| starts.iter().any(|start| name.starts_with(start))).collect()
 }
 
 /// The Machines whose deletion nothing holds back.
-fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
+fn going(side: Side<'_>, cluster: &Key) -> Vec<KnownMachine> {
     if !machines::may_be_deleting(side, cluster) {
         return Vec::new();
     }
     let is_paused = side.cluster(cluster).is_some_and(|cluster| pause::is_paused_cluster(&cluster));
     let mut found = machines::of_cluster(side, cluster);
-    let is_left = |found: &Found| {
+    let is_left = |found: &KnownMachine| {
         pause::is_annotated(&found.value) || pause::left_alone(side, &key_of(cluster, found), &found.value).is_some()
     };
     found.retain(|found| !is_paused && found.is_deleting() && !is_left(found));
@@ -111,12 +112,12 @@ fn going(side: Side<'_>, cluster: &Key) -> Vec<Found> {
 }
 
 /// The key of a Machine.
-fn key_of(cluster: &Key, found: &Found) -> Key {
+fn key_of(cluster: &Key, found: &KnownMachine) -> Key {
     Key { kind: MACHINE.to_owned(), name: found.name.clone(), ..cluster.clone() }
 }
 
 /// The deletions of one owner's Machines.
-fn of_owner(cluster: &Key, owner: Key, found: &[&Found], hooks: &BTreeSet<&str>) -> Lifted {
+fn of_owner(cluster: &Key, owner: Key, found: &[&KnownMachine], hooks: &BTreeSet<&str>) -> Lifted {
     let names = machines::names(found);
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
     let mut places = vec![(cluster.clone(), Some(Path::root().key("spec").key("paused")))];

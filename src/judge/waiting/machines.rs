@@ -19,7 +19,7 @@ use crate::tree::Value;
 
 /// A Machine of a cluster.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct KnownMachine {
     /// Its name.
     pub(super) name: String,
     /// The Machine in the superset form, as it is on the side that was asked.
@@ -30,7 +30,7 @@ pub(super) struct Found {
     pub(super) set: Option<Key>,
 }
 
-impl Found {
+impl KnownMachine {
     /// Whether it is being deleted.
     #[must_use]
     pub(super) fn is_deleting(&self) -> bool {
@@ -56,7 +56,7 @@ pub(super) fn may_be_deleting(side: Side<'_>, cluster: &Key) -> bool {
 }
 
 /// The Machines of a cluster.
-pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
+pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<KnownMachine> {
     let stage = side.stage;
     let mut known: HashMap<Key, Option<Handed>> = HashMap::default();
     live(side, cluster)
@@ -74,7 +74,7 @@ pub(super) fn of_cluster(side: Side<'_>, cluster: &Key) -> Vec<Found> {
             {
                 topology::change_metadata(&mut value, before, after);
             }
-            Some(Found { name: object.key.name.clone(), value, owner, set })
+            Some(KnownMachine { name: object.key.name.clone(), value, owner, set })
         })
         .collect()
 }
@@ -108,7 +108,7 @@ fn handed(side: Side<'_>, owner: &Key) -> Option<Handed> {
 
 /// Names of Machines, in their order.
 #[must_use]
-pub(super) fn names(found: &[&Found]) -> Vec<String> {
+pub(super) fn names(found: &[&KnownMachine]) -> Vec<String> {
     let mut names: Vec<String> = found.iter().map(|found| found.name.clone()).collect();
     names.sort();
     names

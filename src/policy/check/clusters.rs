@@ -1,7 +1,7 @@
 //! What a policy says of clusters: gates of some of them, how many Machines may go in a day, and which may be asked themselves.
 
 use super::super::read::Fault;
-use super::super::{Answer, Budget, ClusterGates, HistoryPlace, Policy, Selector, Workload, duration};
+use super::super::{Budget, ClusterGates, GateAnswer, HistoryPlace, Policy, Selector, Workload, duration};
 use super::{fault, gates, is_name};
 use crate::object::Path;
 
@@ -97,7 +97,7 @@ pub(super) fn workload(root: &Path, policy: &Policy) -> Result<(), Fault> {
     let told = gates
         .flat_map(|(gates, all)| [("vip", all.health.vip), ("pdb", all.health.pdb)].map(|one| (gates.clone(), one)));
     for (gates, (name, told)) in told {
-        if told == Some(Answer::Hold) && !read {
+        if told == Some(GateAnswer::Hold) && !read {
             let why = "hold cannot be kept: what this asks stands in the workload cluster alone, where nobody may look; say \
                        workload: {read: true}, or warn or allow here";
             return fault(&gates.key("health").key(name), why);

@@ -1,7 +1,7 @@
 //! What a policy says of the servers of images: each is an address, and a gate that asks them needs one.
 
 use super::super::read::Fault;
-use super::super::{Answer, Images, Policy, duration};
+use super::super::{GateAnswer, Images, Policy, duration};
 use super::fault;
 use crate::object::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn images(root: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
     let entries = (0..policy.per_cluster.len()).map(|place| root.key("perCluster").index(place).key("gates"));
     let gates = std::iter::once(root.key("gates")).chain(entries).zip(policy.all_gates());
     found.extend(gates.map(|(gates, all)| match all.health.images {
-        Some(Answer::Hold | Answer::Warn) if servers.is_empty() => fault(
+        Some(GateAnswer::Hold | GateAnswer::Warn) if servers.is_empty() => fault(
             &gates.key("health").key("images"),
             "nobody may be asked: name the servers, as in images: {servers: [https://images.example/]}, or allow here",
         ),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
+pub enum GateAnswer {
     /// Say nothing.
     Allow,
     /// Say it, and go on.
@@ -23,26 +23,26 @@ pub enum Answer {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Gates {
     /// A change that is propagated to Machines without replacing them.
-    pub in_place: Answer,
+    pub in_place: GateAnswer,
     /// A change of the number of Machines.
-    pub scale: Answer,
+    pub scale: GateAnswer,
     /// Fewer Machines of a control plane, or more workers of one owner taken away at once than `maxMachines` says (3 where it says
     /// nothing).
-    pub scale_in: Answer,
+    pub scale_in: GateAnswer,
     /// Kubernetes versions that do not fit together after the write: a control plane that skips a minor version or goes back, workers
     /// that are newer than their control plane or too far behind it.
-    pub version: Answer,
+    pub version: GateAnswer,
     /// A change that lands with the next new Machine.
-    pub latent: Answer,
+    pub latent: GateAnswer,
     /// A change that replaces Machines. Where nothing is said: hold, and with `windows` a warning while one of them is open.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rollout: Option<Answer>,
+    pub rollout: Option<GateAnswer>,
     /// A write that the API server will refuse.
-    pub rejected: Answer,
+    pub rejected: GateAnswer,
     /// A change that destroys Machines.
-    pub delete: Answer,
+    pub delete: GateAnswer,
     /// A change that moves load balancers, networks or security groups at once.
-    pub infrastructure: Answer,
+    pub infrastructure: GateAnswer,
     /// Most Machines that one run may replace or remove without a hold, whatever the other gates say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
@@ -65,15 +65,15 @@ pub struct Gates {
 impl Default for Gates {
     fn default() -> Self {
         Self {
-            in_place: Answer::Allow,
-            scale: Answer::Allow,
-            scale_in: Answer::Hold,
-            version: Answer::Hold,
-            latent: Answer::Warn,
+            in_place: GateAnswer::Allow,
+            scale: GateAnswer::Allow,
+            scale_in: GateAnswer::Hold,
+            version: GateAnswer::Hold,
+            latent: GateAnswer::Warn,
             rollout: None,
-            rejected: Answer::Hold,
-            delete: Answer::Hold,
-            infrastructure: Answer::Warn,
+            rejected: GateAnswer::Hold,
+            delete: GateAnswer::Hold,
+            infrastructure: GateAnswer::Warn,
             max_machines: None,
             budget: Budget::default(),
             max_unavailable: Some(1),
@@ -88,8 +88,8 @@ impl Default for Gates {
 impl Gates {
     /// What a change that replaces Machines meets, whatever the clock says.
     #[must_use]
-    pub fn on_rollout(&self) -> Answer {
-        self.rollout.unwrap_or(Answer::Hold)
+    pub fn on_rollout(&self) -> GateAnswer {
+        self.rollout.unwrap_or(GateAnswer::Hold)
     }
 }
 
@@ -221,43 +221,43 @@ pub struct Freeze {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HealthGates {
     /// etcd could lose its quorum.
-    pub etcd: Answer,
+    pub etcd: GateAnswer,
     /// Machines are not ok.
-    pub machines: Answer,
+    pub machines: GateAnswer,
     /// A remediation is under way.
-    pub remediation: Answer,
+    pub remediation: GateAnswer,
     /// The control plane was never complete: something would be replaced while the cluster is still being made.
-    pub bootstrap: Answer,
+    pub bootstrap: GateAnswer,
     /// A rollout or a scaling is under way already, or a controller has not seen the last change yet.
-    pub in_progress: Answer,
+    pub in_progress: GateAnswer,
     /// A control plane rolls, and with it the Node that has the virtual IP, which no other Node can take over. It is asked of the
     /// workload cluster: where nothing is said, `warn` with `workload.read`, else `allow`. Without `workload.read`, `warn` says that
     /// nobody looked, and `hold` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub vip: Option<Answer>,
+    pub vip: Option<GateAnswer>,
     /// A Machine goes whose drain waits for a PodDisruptionBudget that allows no disruption. It is asked of the workload cluster, as
     /// `vip` is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pdb: Option<Answer>,
+    pub pdb: Option<GateAnswer>,
     /// Metal3: there are fewer free hosts than a rollout needs before the first old Machine goes.
-    pub hosts: Answer,
+    pub hosts: GateAnswer,
     /// An image that new Machines boot from is not there any more. It is asked of the servers in `images.servers`: where nothing is
     /// said, `hold` where servers are named, else `allow`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Answer>,
+    pub images: Option<GateAnswer>,
 }
 
 impl Default for HealthGates {
     fn default() -> Self {
         Self {
-            etcd: Answer::Hold,
-            machines: Answer::Hold,
-            remediation: Answer::Hold,
-            bootstrap: Answer::Hold,
-            in_progress: Answer::Hold,
+            etcd: GateAnswer::Hold,
+            machines: GateAnswer::Hold,
+            remediation: GateAnswer::Hold,
+            bootstrap: GateAnswer::Hold,
+            in_progress: GateAnswer::Hold,
             vip: None,
             pdb: None,
-            hosts: Answer::Hold,
+            hosts: GateAnswer::Hold,
             images: None,
         }
     }
@@ -266,13 +266,13 @@ impl Default for HealthGates {
 impl HealthGates {
     /// The answer of the gate about images, as it was told, or by whether a server may be asked.
     #[must_use]
-    pub fn of_images(told: Option<Answer>, asks: bool) -> Answer {
-        told.unwrap_or(if asks { Answer::Hold } else { Answer::Allow })
+    pub fn of_images(told: Option<GateAnswer>, asks: bool) -> GateAnswer {
+        told.unwrap_or(if asks { GateAnswer::Hold } else { GateAnswer::Allow })
     }
 
     /// The answer of a gate that is asked of the workload cluster, as it was told, or by whether that may be asked.
     #[must_use]
-    pub fn in_workload(told: Option<Answer>, reads: bool) -> Answer {
-        told.unwrap_or(if reads { Answer::Warn } else { Answer::Allow })
+    pub fn in_workload(told: Option<GateAnswer>, reads: bool) -> GateAnswer {
+        told.unwrap_or(if reads { GateAnswer::Warn } else { GateAnswer::Allow })
     }
 }

@@ -112,7 +112,7 @@ fn serves(cluster: &Value, address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::around::Found;
+    use crate::kinds::around::LookedUp;
     use crate::providers::on_write;
     use crate::tree::json;
 
@@ -120,9 +120,9 @@ mod tests {
     struct Few(Vec<(Key, Value)>);
 
     impl Around for Few {
-        fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+        fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let is_it = |(key, value): &(Key, Value)| key.group == group && key.kind == kind && wanted(key, value);
-            if self.0.iter().any(is_it) { Found::There } else { Found::Missing }
+            if self.0.iter().any(is_it) { LookedUp::There } else { LookedUp::Missing }
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
     fn refused(key: &Key, sides: (Option<&Value>, &Value), around: Vec<(Key, Value)>) -> Vec<String> {
         let api_version = "infrastructure.cluster.x-k8s.io/v1beta1";
         let found = on_write(key, api_version, sides, |write| of(write, &Few(around)));
-        let missing = found.into_iter().filter(|look_up| look_up.found == Found::Missing);
+        let missing = found.into_iter().filter(|look_up| look_up.found == LookedUp::Missing);
         missing.map(|look_up| look_up.path.to_string()).collect()
     }
 

@@ -160,7 +160,7 @@ fn without(mut ranges: Vec<(u128, u128)>, others: &[(u128, u128)]) -> Vec<(u128,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::around::Found;
+    use crate::kinds::around::LookedUp;
     use crate::providers::on_write;
     use crate::tree::json;
 
@@ -168,10 +168,10 @@ mod tests {
     struct One(&'static str);
 
     impl Around for One {
-        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let key = Key::new("ipam.cluster.x-k8s.io/v1beta1", "IPAddress", Some("fleet"), "a");
             let address = json!({"spec": {"address": self.0, "poolRef": {"kind": "InClusterIPPool", "name": "pool"}}});
-            if wanted(&key, &address) { Found::There } else { Found::Missing }
+            if wanted(&key, &address) { LookedUp::There } else { LookedUp::Missing }
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     /// What is looked up about a change, with this address in use.
-    fn looked(old: Value, new: Value, in_use: &'static str) -> Vec<Found> {
+    fn looked(old: Value, new: Value, in_use: &'static str) -> Vec<LookedUp> {
         let (old, new) = (json!({"spec": old}), json!({"spec": new}));
         let found = asked(Some(&old), &new, |write| Pools.looks_up(write, &One(in_use)));
         found.into_iter().map(|look_up| look_up.found).collect()
@@ -213,30 +213,30 @@ mod tests {
     #[test]
     fn what_is_left_out_is_found() {
         let pool = |range: &str| json!({"addresses": [range], "prefix": 24});
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), "10.0.0.20"), [Found::Missing]);
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.0/24"), "10.0.0.20"), [Found::Missing]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), "10.0.0.20"), [LookedUp::Missing]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.0/24"), "10.0.0.20"), [LookedUp::Missing]);
         let fewer = |in_use| looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.30"), in_use);
-        assert_eq!(fewer("10.0.0.40"), [Found::There]);
-        assert_eq!(fewer("10.0.0.20"), [Found::Missing]);
+        assert_eq!(fewer("10.0.0.40"), [LookedUp::There]);
+        assert_eq!(fewer("10.0.0.20"), [LookedUp::Missing]);
         let mut with_gateway = pool("10.0.0.10-10.0.0.50");
         with_gateway["gateway"] = json!("10.0.0.10");
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway.clone(), "10.0.0.10"), [Found::There]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway.clone(), "10.0.0.10"), [LookedUp::There]);
         with_gateway["gateway"] = json!("10.0.0.1");
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway, "10.0.0.10"), [Found::Missing]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), with_gateway, "10.0.0.10"), [LookedUp::Missing]);
         let mut excluded = pool("10.0.0.10-10.0.0.50");
         excluded["excludedAddresses"] = json!(["10.0.0.20-10.0.0.30"]);
-        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), excluded.clone(), "10.0.0.25"), [Found::There]);
-        assert_eq!(looked(excluded, pool("10.0.0.10-10.0.0.50"), "10.0.0.15"), [Found::Missing]);
+        assert_eq!(looked(pool("10.0.0.10-10.0.0.50"), excluded.clone(), "10.0.0.25"), [LookedUp::There]);
+        assert_eq!(looked(excluded, pool("10.0.0.10-10.0.0.50"), "10.0.0.15"), [LookedUp::Missing]);
     }
 
     #[test]
     fn an_address_that_was_outside_before_is_found_too() {
         let pool = |range: &str| json!({"addresses": [range], "prefix": 24});
         let more = |in_use| looked(pool("10.0.0.10-10.0.0.50"), pool("10.0.0.10-10.0.0.90"), in_use);
-        assert_eq!(more("10.0.0.95"), [Found::There]);
-        assert_eq!(more("10.0.0.80"), [Found::Missing]);
-        assert_eq!(looked(pool("10.0.0.10"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
-        assert_eq!(looked(pool("broken"), pool("10.0.0.10"), "10.0.0.11"), [Found::There]);
+        assert_eq!(more("10.0.0.95"), [LookedUp::There]);
+        assert_eq!(more("10.0.0.80"), [LookedUp::Missing]);
+        assert_eq!(looked(pool("10.0.0.10"), pool("10.0.0.10"), "10.0.0.11"), [LookedUp::There]);
+        assert_eq!(looked(pool("broken"), pool("10.0.0.10"), "10.0.0.11"), [LookedUp::There]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn gives_out(pool: &Value, net: Ipv6Net) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::around::Found;
+    use crate::kinds::around::LookedUp;
     use crate::object::Key;
     use crate::providers::{on_write, recorded};
     use crate::tree::json;
@@ -120,12 +120,16 @@ mod tests {
     struct Given(Vec<Value>);
 
     impl Around for Given {
-        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let key = |address: &Value| {
                 let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(address, at));
                 Key::new("ipam.cluster.x-k8s.io/v1beta2", "IPAddress", namespace, name.unwrap_or_default())
             };
-            if self.0.iter().any(|address| wanted(&key(address), address)) { Found::There } else { Found::Missing }
+            if self.0.iter().any(|address| wanted(&key(address), address)) {
+                LookedUp::There
+            } else {
+                LookedUp::Missing
+            }
         }
     }
 

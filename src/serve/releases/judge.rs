@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use super::super::api::{Api, Fault};
 use super::look::{self, Name, Seen};
 use super::marks;
-use super::state::{Answer, Made, Verdict};
+use super::state::{Made, Ruling, Verdict};
 use crate::cluster::Cluster;
 use crate::exit::Exit;
 use crate::flux::release::Release;
 use crate::gate::approval::is_approvable;
-use crate::host::{HostKind, Told};
+use crate::host::{HostKind, ToldHost};
 use crate::kinds::fields::{list, text};
 use crate::model::quoted;
 use crate::object::Object;
@@ -100,19 +100,19 @@ impl Judge {
         match self.judged(name, seen, removal) {
             Ok((setup, ready, judgement)) => {
                 let answer = match verdict::exit(judgement.report.decision) {
-                    Exit::Allow => Answer::Allow,
-                    Exit::Hold => Answer::Hold,
-                    _ => Answer::Undecided,
+                    Exit::Allow => Ruling::Allow,
+                    Exit::Hold => Ruling::Hold,
+                    _ => Ruling::Undecided,
                 };
                 let digest = judgement.report.digest.clone();
-                let line = if answer == Answer::Allow { String::new() } else { line(&judgement.report, &setup, name) };
+                let line = if answer == Ruling::Allow { String::new() } else { line(&judgement.report, &setup, name) };
                 let report = Some(Box::new(judgement.report.clone()));
-                let cleared = (answer == Answer::Allow).then(|| Box::new(Cleared { setup, ready, judgement }));
+                let cleared = (answer == Ruling::Allow).then(|| Box::new(Cleared { setup, ready, judgement }));
                 Judged { verdict: Verdict { made, removal, answer, digest, line }, cleared, report }
             }
             Err(error) => {
                 let line = format!("undecided: {}", report::escape::line(&format!("{error:#}")));
-                let (answer, digest) = (Answer::Undecided, String::new());
+                let (answer, digest) = (Ruling::Undecided, String::new());
                 Judged { verdict: Verdict { made, removal, answer, digest, line }, cleared: None, report: None }
             }
         }
@@ -173,12 +173,12 @@ impl Judge {
 
     /// Asks about a stream of a release.
     fn asked(&self, release: &Release, stream: Arc<[u8]>, apart: Apart) -> anyhow::Result<(Setup, Ready, Judgement)> {
-        let told = Told {
+        let told = ToldHost {
             kind: Some(HostKind::Flux),
             release: Some(release.release.clone()),
             namespace: Some(release.target.clone()),
             context: self.setup.told.context.clone(),
-            ..Told::default()
+            ..ToldHost::default()
         };
         let setup = Setup {
             told,

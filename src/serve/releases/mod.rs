@@ -315,9 +315,9 @@ impl Gate {
         };
         let Verdict { answer, digest, .. } = &judged.verdict;
         let word = match answer {
-            state::Answer::Allow => "allow",
-            state::Answer::Hold => "hold",
-            state::Answer::Undecided => "undecided",
+            state::Ruling::Allow => "allow",
+            state::Ruling::Hold => "hold",
+            state::Ruling::Undecided => "undecided",
         };
         let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let about = json!({"release": name.to_string(), "decision": word, "digest": digest, "removal": removal, "millis": millis});
@@ -355,7 +355,7 @@ impl Gate {
             Ok(()) => step,
             Err(why) => {
                 let line = format!("hold: {why}");
-                let verdict = Verdict { answer: state::Answer::Hold, line, ..judged.verdict };
+                let verdict = Verdict { answer: state::Ruling::Hold, line, ..judged.verdict };
                 next::next(state, &seen.observed, Some(&verdict))
             }
         }

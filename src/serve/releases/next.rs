@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::state::{Answer, Made, Observed, Phase, State, Verdict};
+use super::state::{Made, Observed, Phase, Ruling, State, Verdict};
 
 /// How long is waited for a source or a value before it is looked at again without news.
 const AGAIN: Duration = Duration::from_secs(15);
@@ -183,15 +183,15 @@ fn answered(state: &State, seen: &Observed, verdict: &Verdict) -> Step {
         why: String::new(),
     };
     let (phase, reason) = match verdict.answer {
-        Answer::Allow => {
+        Ruling::Allow => {
             let opened = State { generation: seen.generation + 1, why: "allowed; Flux may act".to_owned(), ..now };
             // What happens at every interval is no news.
             let is_news = state.applied.as_ref() != Some(&verdict.made);
             let said = say("Allowed", false, format!("allowed; Flux may act; digest {}", verdict.digest));
             return Step::to(Some(false), opened, said.filter(|_| is_news));
         }
-        Answer::Hold => (Phase::Held, "Held"),
-        Answer::Undecided => (Phase::Undecided, "Undecided"),
+        Ruling::Hold => (Phase::Held, "Held"),
+        Ruling::Undecided => (Phase::Undecided, "Undecided"),
     };
     let same = state.phase == phase && state.made.as_ref() == Some(&verdict.made) && state.why == verdict.line;
     if same {
@@ -280,9 +280,9 @@ fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) ->
         return if step.then == Then::Judge { Step::quiet(Then::JudgeRemoval) } else { step };
     };
     let (phase, suspend, reason) = match verdict.answer {
-        Answer::Allow => (Phase::Removing, Some(false), "RemovalAllowed"),
-        Answer::Hold => (Phase::Held, None, "RemovalHeld"),
-        Answer::Undecided => (Phase::Undecided, None, "RemovalUndecided"),
+        Ruling::Allow => (Phase::Removing, Some(false), "RemovalAllowed"),
+        Ruling::Hold => (Phase::Held, None, "RemovalHeld"),
+        Ruling::Undecided => (Phase::Undecided, None, "RemovalUndecided"),
     };
     if suspend.is_none() && state.phase == phase && state.why == verdict.line {
         return Step::quiet(Then::Look(REST));

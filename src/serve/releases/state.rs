@@ -139,7 +139,7 @@ pub struct Observed {
 
 /// What was decided of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Ruling {
     /// It may be.
     Allow,
     /// A gate holds it.
@@ -156,7 +156,7 @@ pub struct Verdict {
     /// Whether it was its removal.
     pub removal: bool,
     /// What was decided.
-    pub answer: Answer,
+    pub answer: Ruling,
     /// Digest of the report.
     pub digest: String,
     /// Why, in one line with the next command.

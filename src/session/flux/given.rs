@@ -11,7 +11,7 @@ use kube::Api;
 use crate::cluster::{self, Cluster};
 use crate::flux::SOURCES;
 use crate::flux::values::{self, Data};
-use crate::host::{self, Signs, Told};
+use crate::host::{self, Signs, ToldHost};
 use crate::kinds::contract::SECRET;
 use crate::object::{Key, Object};
 use crate::session;
@@ -48,7 +48,7 @@ impl Live {
     ///
     /// # Errors
     /// Where there is none.
-    pub fn connect(told: &Told, deadline: Duration) -> anyhow::Result<Self> {
+    pub fn connect(told: &ToldHost, deadline: Duration) -> anyhow::Result<Self> {
         let env = session::environment();
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &[], told });
         let runtime = session::runtime().map_err(|stop| stop.error)?;

@@ -19,8 +19,8 @@ use waiting::Watched;
 use super::pins::{self, Place};
 use super::{Commit, Live, Observer, Stop, connect, detect, environment, runtime};
 use crate::cluster::plan::{GroupKind, ObjectRead, Use};
-use crate::cluster::{Answer, Cluster};
-use crate::host::{Detected, Host, Told};
+use crate::cluster::{Cluster, Lookup};
+use crate::host::{Detected, Host, ToldHost};
 use crate::late::wait;
 use crate::late::{self, Evidence, Reach, Settled, Wanted};
 use crate::pin::{self, Book, BookError, cluster as in_cluster};
@@ -38,7 +38,7 @@ pub struct Asked<'a> {
     /// Its digest, for what is written; empty where nothing is.
     pub digest: &'a str,
     /// What was told of the release and its cluster.
-    pub told: Told,
+    pub told: ToldHost,
     /// Where objects are read.
     pub live: Live,
     /// The clock, where it was told.
@@ -343,10 +343,10 @@ async fn objects(
     let reads: Vec<ObjectRead> = wanted.iter().map(object_read).collect();
     let answers = cluster.objects(&reads, deadline).await;
     let readings = wanted.iter().zip(answers).map(|(wanted, answer)| match answer {
-        Answer::Found(value) => late::reading(wanted, Ok(Some(&value))),
-        Answer::Absent => late::reading(wanted, Ok(None)),
-        Answer::NoKind => late::no_kind(wanted),
-        Answer::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
+        Lookup::Found(value) => late::reading(wanted, Ok(Some(&value))),
+        Lookup::Absent => late::reading(wanted, Ok(None)),
+        Lookup::NoKind => late::no_kind(wanted),
+        Lookup::Unread(unread) => late::reading(wanted, Err(format!("{}; {}", unread.why, unread.remedy))),
     });
     readings.collect()
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use self::check::Findings;
 use self::remedy::Remedy;
 use super::lifted::Lifted;
-use super::machines::{self, Found};
+use super::machines::{self, KnownMachine};
 use super::pause::{self, annotation_path};
 use super::side::Side;
 use crate::judge::stage::Stage;
@@ -163,7 +163,7 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
     }
     let value = side.cluster(cluster);
     let machines = machines::of_cluster(side, cluster);
-    let mut marked: Vec<&Found> = machines.iter().filter(|found| check::is_marked(&found.value)).collect();
+    let mut marked: Vec<&KnownMachine> = machines.iter().filter(|found| check::is_marked(&found.value)).collect();
     let checks = checks(side, cluster, value.as_deref());
     if checks.is_empty() && marked.is_empty() {
         return out;
@@ -189,7 +189,7 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
 }
 
 /// A Machine that its owner was told to replace before.
-fn of_mark(found: &Found, remedy: &Remedy<'_>) -> Option<Sick> {
+fn of_mark(found: &KnownMachine, remedy: &Remedy<'_>) -> Option<Sick> {
     let owner = found.owner.clone().filter(|owner| !kind(owner).leaves_sick)?;
     let again = remedy.again(found, &owner);
     Some(Sick {
@@ -247,7 +247,7 @@ fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Fin
 fn of_check<'f>(
     (key, check): (&'f Key, &Value),
     findings: &'f Findings,
-    machines: &'f [Found],
+    machines: &'f [KnownMachine],
     remedy: &'f Remedy<'f>,
     holds: &'f [Hold],
 ) -> impl Iterator<Item = Sick> + 'f {

@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::check::condition;
-use crate::judge::waiting::machines::Found;
+use crate::judge::waiting::machines::KnownMachine;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::preflight;
 use crate::judge::waiting::side::Side;
@@ -32,17 +32,17 @@ const HEALTHY_FOR: u64 = 3600;
 pub(super) struct Remedy<'f> {
     side: Side<'f>,
     cluster: &'f Key,
-    machines: &'f [Found],
+    machines: &'f [KnownMachine],
 }
 
 impl<'f> Remedy<'f> {
     /// The owners of the Machines of a cluster.
-    pub(super) const fn of(side: Side<'f>, cluster: &'f Key, machines: &'f [Found]) -> Self {
+    pub(super) const fn of(side: Side<'f>, cluster: &'f Key, machines: &'f [KnownMachine]) -> Self {
         Self { side, cluster, machines }
     }
 
     /// What keeps an owner from replacing an unhealthy Machine.
-    pub(super) fn holds(&self, machine: &Found, owner: &Key) -> Vec<Hold> {
+    pub(super) fn holds(&self, machine: &KnownMachine, owner: &Key) -> Vec<Hold> {
         let Some(value) = self.side.get(owner) else { return Vec::new() };
         let mut out = self.pauses(machine, owner, &value);
         if owner.group == CONTROL_PLANE {
@@ -57,7 +57,7 @@ impl<'f> Remedy<'f> {
     }
 
     /// Who deletes an unhealthy worker is its MachineSet, which looks at its own pause and not at that of its MachineDeployment.
-    fn pauses(&self, machine: &Found, owner: &Key, value: &Value) -> Vec<Hold> {
+    fn pauses(&self, machine: &KnownMachine, owner: &Key, value: &Value) -> Vec<Hold> {
         let of = |key: &Key, value: &Value| pause::of_object(self.side, key, value, Some(self.cluster));
         match machine.set.as_ref().and_then(|set| Some((set, self.side.get(set)?))) {
             Some((set, value)) => of(set, &value),
@@ -79,14 +79,14 @@ impl<'f> Remedy<'f> {
     }
 
     /// When an owner tries again to replace a Machine that it made in place of an unhealthy one, where that is still to come.
-    pub(super) fn again(&self, machine: &Found, owner: &Key) -> Option<Timestamp> {
+    pub(super) fn again(&self, machine: &KnownMachine, owner: &Key) -> Option<Timestamp> {
         let value = self.side.get(owner).filter(|_| owner.group == CONTROL_PLANE)?;
         Some(self.period(machine, &value)?.end)
     }
 
     /// What a control plane noted of the last try, as long as this one goes on: after a while the Machine counts as having been healthy,
     /// and tries are counted anew (`remediation.go` checkRetryLimits).
-    fn last_try(&self, machine: &Found, value: &Value) -> Option<Value> {
+    fn last_try(&self, machine: &KnownMachine, value: &Value) -> Option<Value> {
         let last: Value = serde_json::from_str(annotation(&machine.value, REMEDIATION_FOR)?).ok()?;
         let healthy = fields::remediation_period(value, "minHealthyPeriod").map_or(HEALTHY_FOR, |(_, seconds)| seconds);
         let end = after(text(&last, "/timestamp")?, healthy);
@@ -94,7 +94,7 @@ impl<'f> Remedy<'f> {
     }
 
     /// The time between tries, where it is not over.
-    fn period(&self, machine: &Found, value: &Value) -> Option<Period> {
+    fn period(&self, machine: &KnownMachine, value: &Value) -> Option<Period> {
         let last = self.last_try(machine, value)?;
         let (block, seconds) = fields::remediation_period(value, "retryPeriod")?;
         let end = after(text(&last, "/timestamp")?, seconds)?;
@@ -103,7 +103,7 @@ impl<'f> Remedy<'f> {
 
     /// A Machine that was made in place of an unhealthy one, and that is unhealthy itself, is replaced after a while, and so many times
     /// and no more.
-    fn tried(&self, machine: &Found, owner: &Key, value: &Value) -> Option<Hold> {
+    fn tried(&self, machine: &KnownMachine, owner: &Key, value: &Value) -> Option<Hold> {
         let last = self.last_try(machine, value)?;
         let place =
             |block: &str, field: &str| vec![(owner.clone(), Some(Path::root().key("spec").key(block).key(field)))];
@@ -128,7 +128,7 @@ impl<'f> Remedy<'f> {
 
     /// Machines of an old MachineSet are left to the rollout. A MachineSet is of the MachineDeployment that its label names, and old where
     /// that says another revision, or none; one that a write takes away comes back before anything else is looked at.
-    fn old_revision(&self, machine: &Found, owner: &Key) -> Option<Hold> {
+    fn old_revision(&self, machine: &KnownMachine, owner: &Key) -> Option<Hold> {
         let set =
             machine.set.as_ref().or((owner.kind == MACHINE_SET).then_some(owner)).and_then(|set| self.side.get(set))?;
         let name = fields::label(&set, DEPLOYMENT_NAME);
@@ -153,7 +153,7 @@ impl<'f> Remedy<'f> {
     fn in_flight(&self, owner: &Key, value: &Value) -> Option<Hold> {
         let limit = value.pointer("/spec/remediation/maxInFlight").filter(|limit| !limit.is_null())?;
         let limit = fields::scaled(limit, fields::wanted(value, None), true)?;
-        let is_flying = |found: &&Found| {
+        let is_flying = |found: &&KnownMachine| {
             found.owner.as_ref() == Some(owner)
                 && found.is_deleting()
                 && list(&found.value, "/status/conditions").any(|condition| {

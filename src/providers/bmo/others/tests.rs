@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kinds::Versions;
-use crate::kinds::around::{self, Found};
+use crate::kinds::around::{self, LookedUp};
 use crate::providers::{on_write, recorded};
 use crate::tree::json;
 
@@ -10,12 +10,12 @@ use crate::tree::json;
 struct Hosts(Vec<Value>);
 
 impl Around for Hosts {
-    fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> Found {
+    fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
         let key = |host: &Value| {
             let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(host, at));
             Key::new("metal3.io/v1alpha1", HOST.1, namespace, name.unwrap_or_default())
         };
-        if self.0.iter().any(|host| wanted(&key(host), host)) { Found::There } else { Found::Missing }
+        if self.0.iter().any(|host| wanted(&key(host), host)) { LookedUp::There } else { LookedUp::Missing }
     }
 }
 

@@ -108,7 +108,7 @@ impl World {
 
     pub(super) fn verdict(&self, removal: bool) -> Verdict {
         let may = if removal { self.removal_approved } else { self.approved.contains(&self.parts) };
-        let answer = if may { Answer::Allow } else { Answer::Hold };
+        let answer = if may { Ruling::Allow } else { Ruling::Hold };
         let line = if may { String::new() } else { "held; next: rollgate approve".to_owned() };
         Verdict { made: made(self.parts), removal, answer, digest: format!("sha256:{:?}", self.parts), line }
     }
