@@ -202,6 +202,48 @@ mod tests {
         all.iter().map(|refusal| format!("{:?} {}: {}", refusal.reach, refusal.path, refusal.because)).collect()
     }
 
+    /// Whatever the lines of a metadata are told to be, the tree says the same, for every order of some lines.
+    #[test]
+    fn what_lines_call_harmless_the_tree_calls_harmless() {
+        const LINES: [&str; 19] = [
+            "  labels:",
+            "  annotations:",
+            "    app.kubernetes.io/name: a-b",
+            "    yes: no",
+            "    a: \"1\"",
+            "    a: 1",
+            "    on: text # comment",
+            "    a/b/c: text",
+            "    'q': '-'",
+            "    big: -text-",
+            "    t: 2020-01-01",
+            "    c: a: b",
+            "    # comment",
+            "    k: |",
+            "      text",
+            "  uid: u",
+            "  namespace: other",
+            "",
+            "  labels: {}",
+        ];
+        let mut plain = 0;
+        for code in 0..LINES.len().pow(4) {
+            let line = |digit: u32| LINES[code / LINES.len().pow(digit) % LINES.len()];
+            let body = [0, 1, 2, 3].map(line).join("\n");
+            let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n{body}\ndata:\n  a: b\n");
+            let Ok(stream) = crate::object::Stream::load(&std::sync::Arc::from(text.as_bytes())) else { continue };
+            for object in stream.objects.objects().iter().filter(|object| is_plain(object)) {
+                plain += 1;
+                // A text that nobody can read is refused before this by its reader.
+                let Some(sent) = object.metadata() else { continue };
+                let found = refusals(&object.key, &sent, None, None, PATCH);
+                let is_said = |key: &&str| sent.pointer(&format!("/metadata/{key}")).is_some_and(is_said);
+                assert!(found.is_empty() && !BY_SERVER.iter().any(is_said), "{text}");
+            }
+        }
+        assert!(plain > 500, "{plain}");
+    }
+
     #[test]
     fn a_value_that_is_no_text_stops_the_release() {
         let metadata =
