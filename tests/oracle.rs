@@ -170,7 +170,11 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
         "webhooks of v1.1, on pairs kept in `testdata/webhooks`",
         "what its controllers do; how an address or a network goes",
     ),
-    ("k0smotron", "nothing", "v2.1: its control plane of Machines mirrored, schemas and webhooks"),
+    (
+        "k0smotron",
+        "webhooks, schemas and the comparison of Machines of v2.1.0, by a recorder outside of this tree",
+        "autopilot, remediation, how a rollout goes, what reaches Pods",
+    ),
     (
         "Canonical Kubernetes",
         "webhooks, schemas and the comparison of Machines of v0.6.1, by a recorder outside of this tree",

@@ -41,6 +41,8 @@ const WRITTEN: Style = Style {
     keep_empty: &["ignition", "customUserDataRef", "contentFrom", "secretRef", "configMapRef", "secretMetadata"],
     ..STYLE
 };
+/// Where k0s lies where nothing is said.
+const INSTALL_DIR: &str = "/usr/local/bin";
 /// Id of a difference.
 const CONFIG: RuleId = RuleId::of("k0s/config");
 /// Maps, whose entries may be empty texts.
@@ -72,12 +74,18 @@ fn differing(have: &Value, want: &Value, at: &Path) -> Vec<Cause> {
 
 /// A configuration as both sides are compared: the cluster's own is handed to the cluster that runs.
 fn held(spec: Option<&Value>) -> Value {
+    let mut out = said(spec);
+    default(&mut out);
+    out
+}
+
+/// The same as it is said, without what is filled in where nothing is.
+fn said(spec: Option<&Value>) -> Value {
     let mut out = spec.filter(|spec| spec.is_object()).cloned().unwrap_or_else(|| json!({}));
     if let Some(map) = out.as_object_mut() {
         map.shift_remove("k0s");
     }
     diff::prune_beside(&mut out, STYLE, MAPS);
-    default(&mut out);
     out
 }
 
@@ -101,7 +109,7 @@ fn converted(made_of: Value, versions: &Versions) -> Value {
 /// Fills in what the schema does (withV1Beta2Defaults).
 pub(super) fn default(spec: &mut Value) {
     let Some(spec) = spec.as_object_mut() else { return };
-    fill(spec, &[("k0sInstallDir", json!("/usr/local/bin")), ("downloadURL", json!("https://get.k0s.sh"))]);
+    fill(spec, &[("k0sInstallDir", json!(INSTALL_DIR)), ("downloadURL", json!("https://get.k0s.sh"))]);
     if let Some(provisioner) = map_at(spec, "provisioner") {
         fill(provisioner, &[("type", json!("cloud-config")), ("platform", json!("linux"))]);
     }
@@ -142,9 +150,18 @@ fn by_config(machine: &str, config: Option<&Value>, owner: &Value, at: &Path) ->
     out
 }
 
-/// A configuration without what is compared apart or not at all.
+/// A configuration without what is compared apart or not at all; nothing but the schema fills something in
+/// (deprecatedIsK0sConfigChanged), and that only where nothing stands.
 fn plain(spec: &Value, args: Vec<Value>) -> Value {
-    let mut out = held(Some(spec));
+    let mut filled = spec.clone();
+    if let Some(map) = filled.as_object_mut() {
+        map.entry("k0sInstallDir").or_insert_with(|| json!(INSTALL_DIR));
+        if let Some(provisioner) = map_at(map, "provisioner") {
+            provisioner.entry("type").or_insert_with(|| json!("cloud-config"));
+            provisioner.entry("platform").or_insert_with(|| json!("linux"));
+        }
+    }
+    let mut out = said(Some(&filled));
     if let Some(map) = out.as_object_mut() {
         map.shift_remove("tunneling");
         map.shift_remove("version");
@@ -191,9 +208,7 @@ mod tests {
     use super::*;
 
     fn owner(config: Value) -> Value {
-        let mut owner = json!({"spec": {"k0sConfigSpec": config}});
-        default(&mut owner["spec"]["k0sConfigSpec"]);
-        owner
+        json!({"spec": {"k0sConfigSpec": config}})
     }
 
     fn found(machine: Value, config: Option<Value>, wanted: Value) -> Vec<String> {

@@ -172,7 +172,7 @@ fn default(owner: &mut Value) {
     let version = if version.is_empty() { DEFAULT_VERSION } else { version };
     let version = if version.contains("+k0s.") { version.to_owned() } else { format!("{version}{SUFFIX}") };
     spec.insert("version".to_owned(), json!(version));
-    config::default(spec.entry("k0sConfigSpec").or_insert_with(|| json!({})));
+    spec.entry("k0sConfigSpec").or_insert_with(|| json!({}));
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod worker;
 use std::sync::LazyLock;
 
 use self::mirror::K0sControlPlane;
-use self::webhook::{Alone, Hosted, K0s};
+use self::webhook::{Alone, Converted, Hosted, K0s};
 use self::worker::Worker;
 use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
@@ -47,8 +47,12 @@ static KINDS: &[Kind] = &[
         superset: Some(&CONTROL_PLANE_FORM),
         ..Kind::new(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
-    Kind { superset: Some(&TEMPLATE_FORM), ..Kind::new(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template) },
-    Kind { superset: Some(&CONFIG_FORM), ..Kind::new(BOOTSTRAP, CONFIG, Role::Config) },
+    Kind {
+        webhook: Some(&Converted),
+        superset: Some(&TEMPLATE_FORM),
+        ..Kind::new(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template)
+    },
+    Kind { webhook: Some(&Converted), superset: Some(&CONFIG_FORM), ..Kind::new(BOOTSTRAP, CONFIG, Role::Config) },
     Kind { webhook: Some(&Worker), superset: Some(&WORKER_FORM), ..Kind::new(BOOTSTRAP, WORKER_CONFIG, Role::Config) },
     Kind { superset: Some(&WORKER_TEMPLATE_FORM), ..Kind::new(BOOTSTRAP, WORKER_TEMPLATE, Role::Template) },
     Kind { webhook: Some(&Alone), ..Kind::new(ALONE, "Cluster", Role::Other) },

@@ -4,7 +4,7 @@
 
 use super::{version, worker};
 use crate::kinds::Webhook;
-use crate::kinds::fields::{list, map_at, text};
+use crate::kinds::fields::{list, number, text};
 use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::model::RuleId;
 use crate::object::Path;
@@ -14,6 +14,10 @@ use crate::tree::{Value, json};
 const RULE: RuleId = RuleId::of("k0s/rejected");
 /// The same of a control plane that runs as Pods.
 const HOSTED: RuleId = RuleId::of("k0smotron/rejected");
+/// A configuration of the cluster that says no kind.
+const UNTYPED: RuleId = RuleId::of("k0s/untyped");
+/// Lists of a configuration that a write as v1beta1 loses where they are empty.
+const LISTS: [&str; 4] = ["args", "files", "preStartCommands", "postStartCommands"];
 /// A version that control planes cannot run.
 const BROKEN: [u64; 3] = [1, 31, 1];
 /// Of its minor, the first version that works behind an ingress.
@@ -26,9 +30,15 @@ pub struct K0s;
 impl Webhook for K0s {
     /// The mutating webhook changes nothing, but Go writes what it cannot leave out (`K0sControlPlaneSpec` in `k0s_types.go`).
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
-        let spec = object.get_mut("spec").and_then(Value::as_object_mut);
-        let Some(spec) = spec.filter(|_| worker::writes_zeros(written)) else { return };
-        if let Some(template) = map_at(spec, "machineTemplate").filter(|map| !map.contains_key("infrastructureRef")) {
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+        if !worker::writes_zeros(written) {
+            if let Some(config) = spec.get_mut("k0sConfigSpec").and_then(Value::as_object_mut) {
+                config.retain(|key, value| !(LISTS.contains(&key.as_str()) && *value == json!([])));
+            }
+            return;
+        }
+        let template = spec.get_mut("machineTemplate").and_then(Value::as_object_mut);
+        if let Some(template) = template.filter(|map| !map.contains_key("infrastructureRef")) {
             template.insert("infrastructureRef", json!({}));
         }
         worker::zeros(spec.entry("k0sConfigSpec").or_insert_with(|| json!({})));
@@ -37,6 +47,7 @@ impl Webhook for K0s {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
+        of_a_kind(write.new, "/spec/k0sConfigSpec/k0s", &mut out);
         cannot_run(write.new, &spec, &mut out);
         versions(write.past(), write.new, &spec, &mut out);
         out
@@ -53,7 +64,33 @@ impl Webhook for Hosted {
         if let Err(why) = hosted(write.past(), write.new) {
             refuse(&mut out, HOSTED, &Path::root().key("spec"), "version", why);
         }
+        of_a_kind(write.new, "/spec/k0sConfig", &mut out);
         out
+    }
+}
+
+/// What a conversion refuses of kinds that no webhook looks at: the template of control planes and the config of one Machine.
+#[derive(Debug)]
+pub struct Converted;
+
+impl Webhook for Converted {
+    fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
+        let mut out = Vec::new();
+        if !write.api_version.ends_with("/v1beta2") {
+            of_a_kind(write.new, "/spec/k0s", &mut out);
+            of_a_kind(write.new, "/spec/template/spec/k0sConfigSpec/k0s", &mut out);
+        }
+        out
+    }
+}
+
+/// A configuration of k0s without a kind, which nobody can read (apimachinery `unstructured.UnstructuredJSONScheme`).
+fn of_a_kind(new: &Value, place: &str, out: &mut Vec<Refusal>) {
+    let config = new.pointer(place).filter(|config| config.is_object());
+    if config.is_some_and(|config| text(config, "/kind").unwrap_or_default().is_empty()) {
+        let path = place.split('/').skip(1).fold(Path::root(), |path, key| path.key(key));
+        let message = "a configuration of k0s must say its kind, which is ClusterConfig".to_owned();
+        out.push(Refusal { rule: UNTYPED, path, message });
     }
 }
 
@@ -66,6 +103,12 @@ impl Webhook for Alone {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
         // The mutating webhook gives a version to one that says none, which works behind an ingress.
+        of_a_kind(write.new, "/spec/k0sConfig", &mut out);
+        let replicas = |side: &Value| number(side, "/spec/replicas").unwrap_or(1);
+        let is_other = write.past().is_some_and(|old| replicas(old) != replicas(write.new));
+        if is_other && text(write.new, "/spec/storage/type") == Some("nats") {
+            refuse(&mut out, HOSTED, &spec, "replicas", "where NATS is the storage the number of Pods stays");
+        }
         let version = text(write.new, "/spec/version").filter(|version| !version.is_empty());
         if let Some(Err(why)) = version.map(|version| behind_ingress(write.new, version)) {
             refuse(&mut out, HOSTED, &spec, "version", why);
