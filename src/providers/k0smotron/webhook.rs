@@ -18,6 +18,9 @@ const HOSTED: RuleId = RuleId::of("k0smotron/rejected");
 const UNTYPED: RuleId = RuleId::of("k0s/untyped");
 /// Lists of a configuration that a write as v1beta1 loses where they are empty.
 const LISTS: [&str; 4] = ["args", "files", "preStartCommands", "postStartCommands"];
+/// Blocks of a cluster of k0smotron alone that are structs in Go.
+const BLOCKS: [&str; 9] =
+    ["defragJob", "etcd", "kine", "monitoring", "nats", "persistence", "resources", "service", "storage"];
 /// A version that control planes cannot run.
 const BROKEN: [u64; 3] = [1, 31, 1];
 /// Of its minor, the first version that works behind an ingress.
@@ -99,6 +102,13 @@ fn of_a_kind(new: &Value, place: &str, out: &mut Vec<Refusal>) {
 pub struct Alone;
 
 impl Webhook for Alone {
+    /// The mutating webhook writes the object anew, with what Go cannot leave out (ClusterDefaulter Default).
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        if let Some(spec) = object.get_mut("spec").filter(|_| worker::writes_zeros(written)) {
+            written.shape.write_zeros(spec, &BLOCKS);
+        }
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
