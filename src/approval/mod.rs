@@ -191,7 +191,7 @@ impl Approval {
 
 /// What one place holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Found"))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundLedger {
     /// The place as the policy names it.

@@ -112,7 +112,7 @@ pub struct Over {
 
 /// What one place holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Found"))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundHistory {
     /// The place as the policy names it.

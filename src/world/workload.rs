@@ -53,7 +53,7 @@ pub struct Workload {
 
 /// Something that was read, or why it was not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Told"))]
 #[serde(rename_all = "camelCase")]
 pub enum Heard<T> {
     /// Read, all of it.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a gate answers when it finds something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Answer"))]
 #[serde(rename_all = "lowercase")]
 pub enum GateAnswer {
     /// Say nothing.
