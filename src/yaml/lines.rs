@@ -39,14 +39,8 @@ fn texts(text: &[u8], is_key: impl Fn(&str) -> bool) -> bool {
         return false;
     }
     let mut level = None;
-    while !rest.is_empty() {
-        let (line, after) = cut(rest);
+    while let Some((indent, text, after)) = next_line(rest) {
         rest = after;
-        let indent = line.iter().take_while(|byte| **byte == b' ').count();
-        let text = &line[indent..];
-        if text.is_empty() {
-            continue;
-        }
         if text[0] == b'#' {
             return false;
         }
@@ -63,6 +57,19 @@ fn texts(text: &[u8], is_key: impl Fn(&str) -> bool) -> bool {
         }
     }
     level.is_some()
+}
+
+/// The next line that is not blank: how deep it is, what it says, and what follows it.
+fn next_line(mut rest: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+    while !rest.is_empty() {
+        let (line, after) = cut(rest);
+        let indent = line.iter().take_while(|byte| **byte == b' ').count();
+        if indent < line.len() {
+            return Some((indent, &line[indent..], after));
+        }
+        rest = after;
+    }
+    None
 }
 
 /// What follows the lines of a block text whose key is indented by so many blanks.
@@ -93,14 +100,8 @@ pub(crate) fn holds_plain_metadata(metadata: &[u8], is_fine: impl Fn(&str, &str,
     let mut level = None;
     // The map that the lines are in, and how deep they are.
     let mut map: Option<(&str, Option<usize>)> = None;
-    while !rest.is_empty() {
-        let (line, after) = cut(rest);
+    while let Some((indent, text, after)) = next_line(rest) {
         rest = after;
-        let indent = line.iter().take_while(|byte| **byte == b' ').count();
-        let text = &line[indent..];
-        if text.is_empty() {
-            continue;
-        }
         let Some((key, (after, scalar))) = entry(text).and_then(|(key, value)| Some((key, value_of(value)?))) else {
             return false;
         };
