@@ -1,5 +1,5 @@
 //! The configuration of a k0s Machine: what it was made of, beside what its control plane says now (`internal/controller/controlplane/
-//! helper.go` isBootstrapConfigUpToDate and deprecatedIsK0sConfigChanged of k0smotron 2.1; by reading).
+//! helper.go` isBootstrapConfigUpToDate and deprecatedIsK0sConfigChanged of k0smotron 2.1).
 
 use crate::kinds::contract::BOOTSTRAP;
 use crate::kinds::diff::{self, Style};

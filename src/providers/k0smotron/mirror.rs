@@ -1,6 +1,6 @@
 //! Mirror of the control plane of Machines of k0smotron: which Machines are out of date, and what happens to them.
 //! Read beside `internal/controller/controlplane` (`k0s_controlplane_controller.go` calculateMachineState, `helper.go`, `inplace.go`,
-//! `scale.go`, `status.go`) of k0smotron 2.1; by reading. An infrastructure Machine that is not there makes a Machine out of date
+//! `scale.go`, `status.go`) of k0smotron 2.1. An infrastructure Machine that is not there makes a Machine out of date
 //! there, and so does one that does not say what it was cloned from.
 
 use jiff::Timestamp;

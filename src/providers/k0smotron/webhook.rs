@@ -1,6 +1,5 @@
 //! Mirror of what the webhooks of the control planes refuse.
-//! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` and `k0smotron_controlplane_webhook.go` of k0smotron 2.1;
-//! by reading.
+//! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` and `k0smotron_controlplane_webhook.go` of k0smotron 2.1.
 
 use super::{version, worker};
 use crate::kinds::Webhook;

@@ -1,6 +1,5 @@
 //! Mirror of what the webhook of the config of a k0s worker refuses, and of what the mutating webhooks beside it write.
-//! Read beside `api/bootstrap/v1beta2/k0s_types.go` (K0sWorkerConfigSpec Validate) and `worker_bootstrap_webhook.go` of k0smotron 2.1;
-//! by reading.
+//! Read beside `api/bootstrap/v1beta2/k0s_types.go` (K0sWorkerConfigSpec Validate) and `worker_bootstrap_webhook.go` of k0smotron 2.1.
 
 use super::version;
 use crate::hashed::HashSet;
