@@ -189,7 +189,6 @@ impl Subject<'_> {
                 return Answer { touches: hit.touches, ..answer };
             }
             return match self.key.known.role {
-                Role::Template => self.unless_unread(hit.into()),
                 Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
                 _ => hit.into(),
             };
@@ -197,18 +196,6 @@ impl Subject<'_> {
         self.assessment
             .and_then(|assessment| self.config_left_over(assessment, path))
             .unwrap_or_else(|| Answer::unknown(&self.key.kind))
-    }
-
-    /// The answer about a template that nothing in two renders uses, with what they do not show.
-    fn unless_unread(&self, answer: Answer) -> Answer {
-        let is_lone = self.used_by.iter().any(|name| name == "nobody") && answer.effect <= Effect::Latent;
-        match topology::unread::owners(self.stage).filter(|_| is_lone) {
-            Some(unread) => {
-                let because = format!("{} But a class would roll its workers by it, and {unread}.", answer.because);
-                answer.saying(because)
-            }
-            None => answer,
-        }
     }
 
     /// What the packs are asked about a leaf.

@@ -225,8 +225,9 @@ impl Object {
     /// a text that is fine by its map and its key; false where only the tree can tell.
     #[must_use]
     pub(crate) fn has_plain_metadata(&self, most: usize, is_fine: impl Fn(&str, &str, &str) -> bool) -> bool {
-        let text = self.metadata_text().filter(|text| text.len() <= most && self.read.0.get().is_none());
-        text.is_some_and(|text| yaml::holds_plain_metadata(text, is_fine))
+        self.metadata_text()
+            .filter(|text| text.len() <= most)
+            .is_some_and(|text| yaml::holds_plain_metadata(text, is_fine))
     }
 
     /// The length of its text; `None` where it is a tree.

@@ -110,7 +110,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         return claimed.into_iter().map(claimed::held).collect();
     }
     let stopped = stop(before, key, &old).map(|stop| stop.told(key, after));
-    let hidden = hides(before, key, &old);
+    let hidden = stopped.as_ref().is_some_and(|stop| stop.hides || hides(before, key, &old));
     let written = woken::by(stage, key, &new, class_of(key, &new).as_ref());
     let is_written = written.is_some();
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.

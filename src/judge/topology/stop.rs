@@ -52,16 +52,11 @@ pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -
 /// Whether the topology controller writes nothing for a Cluster as it is on one side, since something that the Cluster is made of is
 /// missing or unfit; after the write as [`hold`] has it.
 pub(crate) fn is_stopped(side: Side<'_>, key: &Key, cluster: &Value) -> bool {
-    if paused(side, key, cluster).is_some() {
+    if paused(side, key, cluster).is_some() || !hides(side, key, cluster) {
         return false;
     }
-    let Some(stop) = lacking(side, key, cluster).filter(|stop| stop.hides) else { return false };
-    !side.is_after()
-        || side
-            .stage
-            .before(key)
-            .and_then(|old| hold(side.stage, key, (&old, cluster)))
-            .is_some_and(|hold| hold.over == stop.over)
+    let is_held = || side.stage.before(key).is_some_and(|old| hold(side.stage, key, (&old, cluster)).is_some());
+    !side.is_after() || is_held()
 }
 
 /// Whether a template that is not there after the write stops the topology controller for a Cluster all the way: nobody made it

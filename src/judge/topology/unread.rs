@@ -62,7 +62,7 @@ pub(crate) fn owners(stage: &Stage<'_>) -> Option<String> {
 
 /// The answer about the content of a template that nothing refers to, where a class that was not read may.
 pub(crate) fn template(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Answer> {
-    let because = class(stage, key).or_else(|| {
+    let because = class(stage, key).or_else(|| owners(stage)).or_else(|| {
         let is_of_classes_alone = kind(&made(key)).role == Role::ControlPlane;
         let has_classes = || !stage.keys(|key| kind(key).role == Role::Class).is_empty();
         let may_be_used = is_of_classes_alone && stage.is_of_renders() && !has_classes();

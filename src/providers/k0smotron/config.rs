@@ -43,6 +43,8 @@ const WRITTEN: Style = Style {
 };
 /// Where k0s lies where nothing is said.
 const INSTALL_DIR: &str = "/usr/local/bin";
+/// What a provisioner is where it does not say so.
+const PROVISIONER: [(&str, &str); 2] = [("type", "cloud-config"), ("platform", "linux")];
 /// Id of a difference.
 const CONFIG: RuleId = RuleId::of("k0s/config");
 /// Maps, whose entries may be empty texts.
@@ -111,7 +113,7 @@ pub(super) fn default(spec: &mut Value) {
     let Some(spec) = spec.as_object_mut() else { return };
     fill(spec, &[("k0sInstallDir", json!(INSTALL_DIR)), ("downloadURL", json!("https://get.k0s.sh"))]);
     if let Some(provisioner) = map_at(spec, "provisioner") {
-        fill(provisioner, &[("type", json!("cloud-config")), ("platform", json!("linux"))]);
+        fill(provisioner, &PROVISIONER.map(|(key, value)| (key, json!(value))));
     }
     if let Some(tunneling) = map_at(spec, "tunneling") {
         let ports = [("serverNodePort", json!(31700)), ("tunnelingNodePort", json!(31443))];
@@ -157,8 +159,9 @@ fn plain(spec: &Value, args: Vec<Value>) -> Value {
     if let Some(map) = filled.as_object_mut() {
         map.entry("k0sInstallDir").or_insert_with(|| json!(INSTALL_DIR));
         if let Some(provisioner) = map_at(map, "provisioner") {
-            provisioner.entry("type").or_insert_with(|| json!("cloud-config"));
-            provisioner.entry("platform").or_insert_with(|| json!("linux"));
+            for (key, value) in PROVISIONER {
+                provisioner.entry(key).or_insert_with(|| json!(value));
+            }
         }
     }
     let mut out = said(Some(&filled));

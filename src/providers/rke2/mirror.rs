@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 
+use super::changes::ONE_REFERENCE;
 use super::outdated::{CONFIG, SERVER_CONFIGURATION, config_of, outdated};
 use crate::kinds::Versions;
 use crate::kinds::fields::annotation;
@@ -35,8 +36,8 @@ impl Mirror for Rke2 {
         &RULES
     }
 
-    fn fill_in(&self, owner: &mut Value, _versions: &Versions) {
-        default(owner);
+    fn fill_in(&self, owner: &mut Value, versions: &Versions) {
+        default(owner, versions);
     }
 
     fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, _now: Timestamp) -> Vec<Cause> {
@@ -125,7 +126,7 @@ fn has_strategy(owner: &Value) -> bool {
 }
 
 /// The owner with what the webhook and the controller fill in (`rke2controlplane_webhook.go` Default).
-pub(super) fn default(owner: &mut Value) {
+pub(super) fn default(owner: &mut Value, versions: &Versions) {
     let Some(spec) = owner.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if spec.get("replicas").is_none_or(Value::is_null) {
         spec.insert("replicas".to_owned(), json!(1));
@@ -138,7 +139,7 @@ pub(super) fn default(owner: &mut Value) {
     let old_reference = spec.get("infrastructureRef").filter(|reference| text(reference, "/name").is_some()).cloned();
     let old_drain = spec.get("nodeDrainTimeout").cloned();
     let Some(inner) = map_at(spec, "machineTemplate").and_then(|template| map_at(template, "spec")) else { return };
-    if let Some(mut reference) = old_reference
+    if let Some(mut reference) = old_reference.filter(|_| !versions.has(&ONE_REFERENCE))
         && inner.get("infrastructureRef").is_none_or(|reference| text(reference, "/name").is_none())
     {
         let group = text(&reference, "/apiVersion").and_then(|version| version.split_once('/')).map(|(group, _)| group);

@@ -5,7 +5,7 @@
 use super::changes::{GZIP, ONE_REFERENCE, REPLICAS_POSITIVE};
 use super::{CONTROL_PLANE_KIND, CONTROL_PLANE_TEMPLATE, butane, mirror};
 use crate::kinds::Versions;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{map_at, text};
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::kinds::webhook::{Write, Written};
 use crate::kinds::{POINTERS, Webhook};
@@ -30,7 +30,10 @@ impl Webhook for Rke2Webhooks {
             map.entry("spec").or_insert_with(|| json!({}));
         }
         if written.versions.has(&ONE_REFERENCE) && !written.api_version.ends_with("v1beta2") {
-            lose(&written.key.kind, object, written.is_past);
+            if written.is_past && written.key.kind == CONTROL_PLANE_KIND {
+                bring_reference(object);
+            }
+            lose(&written.key.kind, object);
         }
         if let Some(spec) = object.get_mut("spec") {
             written.shape.round_trip(spec, POINTERS);
@@ -45,27 +48,36 @@ impl Webhook for Rke2Webhooks {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut new = write.new.clone();
         if write.kind_name() == CONTROL_PLANE_KIND {
-            mirror::default(&mut new);
+            mirror::default(&mut new, write.versions);
         }
         refusals(write.kind_name(), write.past(), &new, write.versions)
     }
 }
 
+/// Brings a reference to the place that it has since 0.22. What stood there before and names its template in the old place alone was written
+/// before that, and its Machines were made of that template.
+fn bring_reference(object: &mut Value) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let Some(reference) = spec.get("infrastructureRef").filter(|reference| reference.is_object()).cloned() else {
+        return;
+    };
+    if let Some(template) = map_at(spec, "machineTemplate") {
+        template.entry("infrastructureRef").or_insert(reference);
+    }
+}
+
 /// Takes away what a write as v1beta1 loses, since v1beta2 is stored and has no such fields: the old places of a reference and of a
 /// timeout, and what a template says of numbers and versions (`controlplane/api/v1beta1/conversion.go` of 0.22 to 0.25; by reading).
-/// A value of another type stays: the schema refuses it. What stood there before and names its template in the old place alone was
-/// written before 0.22, and its Machines were made of that template.
-fn lose(kind: &str, object: &mut Value, is_past: bool) {
+/// A value of another type stays: the schema refuses it.
+fn lose(kind: &str, object: &mut Value) {
     let (content, is_template) = match kind {
         CONTROL_PLANE_KIND => ("/spec", false),
         CONTROL_PLANE_TEMPLATE => ("/spec/template/spec", true),
         _ => return,
     };
-    let keeps_reference =
-        is_past && !is_template && object.pointer("/spec/machineTemplate/infrastructureRef").is_none();
     let Some(spec) = object.pointer_mut(content).and_then(Value::as_object_mut) else { return };
     spec.retain(|key, value| match key.as_str() {
-        "infrastructureRef" => keeps_reference || !value.is_object(),
+        "infrastructureRef" => !value.is_object(),
         "nodeDrainTimeout" => value.as_str().and_then(go_duration).is_none(),
         "replicas" => !(is_template && value.is_i64()),
         "version" => !(is_template && value.is_string()),
@@ -256,7 +268,7 @@ mod tests {
     #[test]
     fn what_v1beta2_does_not_have_is_lost() {
         let told = |kind: &str, mut object: Value| {
-            lose(kind, &mut object, false);
+            lose(kind, &mut object);
             object
         };
         let spec = || {
@@ -279,12 +291,14 @@ mod tests {
     #[test]
     fn an_owner_that_stood_before_keeps_the_only_reference_it_had() {
         let held = |mut object: Value| {
-            lose(CONTROL_PLANE_KIND, &mut object, true);
+            bring_reference(&mut object);
+            lose(CONTROL_PLANE_KIND, &mut object);
             object
         };
-        let old = json!({"spec": {"infrastructureRef": {"name": "a"}}});
-        assert_eq!(held(old.clone()), old);
-        let both = json!({"spec": {"infrastructureRef": {"name": "a"}, "machineTemplate": {"infrastructureRef": {"name": "b"}}}});
-        assert_eq!(held(both), json!({"spec": {"machineTemplate": {"infrastructureRef": {"name": "b"}}}}));
+        let new = |name: &str| json!({"spec": {"machineTemplate": {"infrastructureRef": {"name": name}}}});
+        assert_eq!(held(json!({"spec": {"infrastructureRef": {"name": "a"}}})), new("a"));
+        let mut both = new("b");
+        both["spec"]["infrastructureRef"] = json!({"name": "a"});
+        assert_eq!(held(both), new("b"));
     }
 }

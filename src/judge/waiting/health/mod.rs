@@ -210,16 +210,16 @@ fn of_mark(found: &KnownMachine, remedy: &Remedy<'_>) -> Option<Sick> {
 fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc<Value>)> {
     let namespace = cluster.namespace.as_deref();
     let mut out = side.all(CORE, MACHINE_HEALTH_CHECK, namespace);
-    let of_topology = value.filter(|value| value.pointer("/spec/topology").is_some());
-    // While something is missing it makes and changes none, so that those which it made act as they are.
-    let of_topology = of_topology.filter(|value| !crate::judge::topology::is_stopped(side, cluster, value));
-    out.retain(|(_, check)| {
-        check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str())
-            // What the controller made is computed anew, as it would be after the write.
-            && (of_topology.is_none() || crate::kinds::fields::label(check, TOPOLOGY_OWNED).is_none())
-    });
-    if let Some(value) = of_topology {
-        out.extend(topology::checks(side, cluster, value).into_iter().map(|check| (cluster.clone(), Arc::new(check))));
+    out.retain(|(_, check)| check.pointer("/spec/clusterName").and_then(Value::as_str) == Some(cluster.name.as_str()));
+    let Some(value) = value.filter(|value| value.pointer("/spec/topology").is_some()) else { return out };
+    let made = topology::checks(side, cluster, value);
+    let is_made = |check: &Value| crate::kinds::fields::label(check, TOPOLOGY_OWNED).is_some();
+    let has_any = !made.is_empty() || out.iter().any(|(_, check)| is_made(check));
+    // While something is missing the controller makes and changes none, so that those which it made act as they are.
+    if has_any && !crate::judge::topology::is_stopped(side, cluster, value) {
+        // What the controller made is computed anew, as it would be after the write.
+        out.retain(|(_, check)| !is_made(check));
+        out.extend(made.into_iter().map(|check| (cluster.clone(), Arc::new(check))));
     }
     out
 }
