@@ -52,13 +52,22 @@ impl Versions<'_> {
 /// brings the object into the version of each other manager, and into that in which this one applied before (structured-merge-diff v6
 /// `merge/update.go`, `prune`, `addBackOwnedItems`). Where this manager has applied nothing yet, nothing is taken back.
 pub(crate) fn goes_through_another(live: &Value, rendered: &Value, applier: Applier<'_>) -> bool {
-    let text = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
-    let converts = |entry: &Ownership| {
-        let bare = |version: &str| Value::from_iter([("apiVersion", version), ("kind", text("kind"))]);
-        !entry.api_version.is_empty() && schema::reshape(&mut bare(&entry.api_version), &bare(text("apiVersion")))
-    };
     let entries = owners(live);
-    entries.iter().any(|entry| is_mine(entry, applier)) && entries.iter().any(converts)
+    entries.iter().any(|entry| is_mine(entry, applier)) && entries.iter().any(|entry| converts(entry, rendered))
+}
+
+/// Whether this manager applied last in another version of the object than it does now: what is merged goes into that version and comes back
+/// (structured-merge-diff v6 `merge/update.go`, `prune`), and lists that are maps there come back sorted. Entries of others in an older version
+/// leave the order alone, as seen with Kubernetes 1.34.
+pub(crate) fn comes_from_another(live: &Value, rendered: &Value, applier: Applier<'_>) -> bool {
+    owners(live).iter().any(|entry| is_mine(entry, applier) && converts(entry, rendered))
+}
+
+/// Whether an object is converted between the version of an entry and the one that is written.
+fn converts(entry: &Ownership, rendered: &Value) -> bool {
+    let text = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
+    let bare = |version: &str| Value::from_iter([("apiVersion", version), ("kind", text("kind"))]);
+    !entry.api_version.is_empty() && schema::reshape(&mut bare(&entry.api_version), &bare(text("apiVersion")))
 }
 
 /// The part of a value that a set owns; `None` where that is nothing.

@@ -47,6 +47,7 @@ impl<'a> Run<'a> {
                     self.sorted.rest.retain(|key| *key != hook.key);
                 }
                 Meeting::None => {}
+                Meeting::Replaces if self.waits_for_end(hook) => {}
                 Meeting::Replaces if self.remake(hook)? => {}
                 Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
                 Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),
@@ -111,6 +112,28 @@ impl<'a> Run<'a> {
         self.out.pairs.push(pair);
     }
 
+    /// Whether a hook's live object is being deleted already, which is doubt: to delete it once more ends nothing sooner, and the API server
+    /// refuses the hook as long as a finalizer keeps the object.
+    fn waits_for_end(&mut self, hook: &Object) -> bool {
+        let world: &'a World = self.world;
+        let Located::Found(live) = self.locator.in_live(&world.live, &hook.key) else { return false };
+        let is_ending = kinds::is_compared(&live.key) && live.value().is_ok_and(|value| is_deleting(&value));
+        if is_ending {
+            self.doubt_end(live, "its hook is made");
+        }
+        is_ending
+    }
+
+    /// Adds the doubt whether an object that is being deleted is gone in time for the one that takes its place.
+    pub(super) fn doubt_end(&mut self, live: &Object, when: &str) {
+        self.out.doubts.push(Unread {
+            what: format!("whether {} is gone when {when}", live.key),
+            why: "it is being deleted, and one of that name can be made only once it is gone".to_owned(),
+            remedy: "wait until it is gone".to_owned(),
+            keys: vec![live.key.clone()],
+        });
+    }
+
     /// Adds the refusal of a hook that is there already and that nothing deletes first.
     fn stop_at(&mut self, hook: &Object) -> Result<(), LoadError> {
         if !kinds::is_compared(&hook.key) {
@@ -119,12 +142,7 @@ impl<'a> Run<'a> {
         let Some(live) = self.live_of(hook) else { return Ok(()) };
         let Some(before) = self.live_value(live) else { return Ok(()) };
         if is_deleting(&before) {
-            self.out.doubts.push(Unread {
-                what: format!("whether {} is gone when its hook is made", live.key),
-                why: "it is being deleted, and Helm can make the hook of that name only once it is gone".to_owned(),
-                remedy: "wait until it is gone".to_owned(),
-                keys: vec![live.key.clone()],
-            });
+            self.doubt_end(live, "its hook is made");
             return Ok(());
         }
         let because =

@@ -9,7 +9,7 @@ use crate::apiserver::merge;
 use crate::compare::changes;
 use crate::model::Finding;
 use crate::model::RuleId;
-use crate::object::{Key, LoadError, Object};
+use crate::object::{Key, LoadError, Object, is_deleting};
 use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
@@ -156,6 +156,10 @@ impl Run<'_> {
 
     /// Adds the pair of an object that is deleted and made anew.
     pub(super) fn recreate(&mut self, live: &Object, value: Value) {
+        if is_deleting(&value) {
+            self.doubt_end(live, "it is made anew");
+            return;
+        }
         let mut pair = deleted(live, value);
         pair.rule = RuleId::of("host/recreates").into();
         pair.because = "the host deletes the live object and makes it anew".to_owned();

@@ -46,6 +46,18 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
     }
 }
 
+/// Sorts such lists of an object, as they come back from an older version.
+pub(super) fn sort(key: &Key, object: &mut Value) {
+    let Some(place) = kind(key).config_place() else { return };
+    for list in ARGUMENTS {
+        if let Some(Value::Array(items)) = object.pointer_mut(&format!("{place}{list}")).filter(|list| !is_sorted(list)) {
+            let mut sorted: Vec<Value> = items.iter().cloned().collect();
+            sorted.sort_by(|one, other| text(one, "/name").cmp(&text(other, "/name")));
+            *items = sorted.into();
+        }
+    }
+}
+
 /// Brings a live object into the version that is written: into what the API server holds there, where the version that it was read
 /// through remembers it, else by what moved between the two. `false` where it stays as it was read.
 pub(super) fn bring(live: &mut Value, rendered: &Value) -> bool {

@@ -1,11 +1,11 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
-use super::kinds;
+use super::{kinds, stored};
 use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply};
 use crate::apiserver::fields::{Ownership, owners};
 use crate::apiserver::merge;
 use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
-use crate::apiserver::versions::{Versions, goes_through_another};
+use crate::apiserver::versions::{Versions, comes_from_another, goes_through_another};
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::Key;
@@ -194,7 +194,12 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry).0).collect();
     let keeps_nulls = !goes_through_another(before.live, rendered, applier);
     match apply_owned((before.live, entries), rendered, schema, applier, keeps_nulls) {
-        Applied::Merged(predicted) => AfterWrite::sure(predicted),
+        Applied::Merged(mut predicted) => {
+            if comes_from_another(before.live, rendered, applier) {
+                stored::sort(before.key, &mut predicted);
+            }
+            AfterWrite::sure(predicted)
+        }
         Applied::Conflict { manager, paths } => AfterWrite::Refused {
             rule: RuleId::of("host/conflict"),
             because: format!(
@@ -309,6 +314,32 @@ mod tests {
         assert!(
             !after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1, "dropped": 1}})).1
         );
+    }
+
+    #[test]
+    fn an_apply_that_changes_its_version_sorts_arguments() {
+        let args = |names: [&str; 2]| {
+            let list: Vec<Value> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
+            json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": {"name": "cp"},
+                "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"extraArgs": list}}}}})
+        };
+        let key = Key::new("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", Some("n"), "cp");
+        let first = |mine: &str, theirs: &str| {
+            let mut live = args(["v", "profiling"]);
+            let entry = |manager: &str, version: &str| {
+                json!({"manager": manager, "operation": "Apply", "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
+                    "fieldsV1": {"f:spec": {"f:replicas": {}}}})
+            };
+            live["metadata"]["managedFields"] = json!([entry("helm", mine), entry("other", theirs)]);
+            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true };
+            let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), HELM);
+            let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
+            let at = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/name";
+            predicted.pointer(at).and_then(Value::as_str).expect("a name").to_owned()
+        };
+        assert_eq!(first("v1beta1", "v1beta2"), "profiling");
+        // Another one's older version leaves the order alone.
+        assert_eq!(first("v1beta2", "v1beta1"), "v");
     }
 
     #[test]

@@ -82,6 +82,24 @@ fn a_hook_that_nothing_deletes_first_is_applied_or_stops_the_release() {
 }
 
 #[test]
+fn a_hook_whose_object_is_being_deleted_may_find_it_there() {
+    let hook = |policy: Option<&str>| {
+        let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({})), "helm.sh/hook", "pre-upgrade");
+        policy.map_or(hook.clone(), |policy| annotated(hook, "helm.sh/hook-delete-policy", policy))
+    };
+    let stands = object("MachineDeployment", Some("n"), "md", json!({}));
+    let mut going = stands.clone();
+    going["metadata"]["deletionTimestamp"] = json!("2026-11-21T12:00:00Z");
+    let counted = |live: &crate::tree::Value, last: &[crate::tree::Value], policy: Option<&str>| {
+        let prediction = predicted(&[hook(policy)], &helm3(std::slice::from_ref(live), last));
+        (prediction.pairs.len(), prediction.doubts.len())
+    };
+    assert_eq!(counted(&going, &[], None), (0, 1));
+    assert_eq!(counted(&ours(going.clone()), std::slice::from_ref(&stands), Some("before-hook-creation")).1, 1);
+    assert_eq!(counted(&stands, &[], None), (1, 0));
+}
+
+#[test]
 fn hooks_that_helm_3_hides_are_those_of_its_record() {
     let cluster = object("Cluster", Some("n"), "a", json!({}));
     let hook = annotated(object("MachineDeployment", Some("n"), "md", json!({})), "helm.sh/hook", "pre-upgrade");

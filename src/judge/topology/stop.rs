@@ -40,13 +40,16 @@ impl Stop {
 /// where one request names what was never there and the Cluster itself stays as it is.
 pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Hold> {
     let [before, after] = Side::both(stage);
-    let Stop { says, over, places, hides } = stop(after, key, new)?;
-    let stopped_before = || lacking(before, key, old).is_some_and(|stop| stop.over == over);
-    let is_new = || {
-        let mut missing = places.iter().filter(|(_, at)| at.is_none());
+    let hold = |Stop { says, over, places, .. }| Hold { why: Why::Paused, places, says, over };
+    if let Some(stop) = paused(after, key, new) {
+        return Some(hold(stop));
+    }
+    let stopped_before = |stop: &Stop| lacking(before, key, old).iter().any(|earlier| earlier.over == stop.over);
+    let is_new = |stop: &Stop| {
+        let mut missing = stop.places.iter().filter(|(_, at)| at.is_none());
         !is_changed(stage, key) && missing.all(|(missing, _)| before.is_missing(missing))
     };
-    (!hides || stopped_before() || is_new()).then_some(Hold { why: Why::Paused, places, says, over })
+    lacking(after, key, new).into_iter().find(|stop| !stop.hides || stopped_before(stop) || is_new(stop)).map(hold)
 }
 
 /// Whether the topology controller writes nothing for a Cluster as it is on one side, since something that the Cluster is made of is
@@ -73,12 +76,12 @@ fn is_changed(stage: &Stage<'_>, cluster: &Key) -> bool {
 
 /// What stops the topology controller for a whole Cluster on one side.
 pub(super) fn stop(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
-    paused(side, key, cluster).or_else(|| lacking(side, key, cluster))
+    paused(side, key, cluster).or_else(|| lacking(side, key, cluster).into_iter().next())
 }
 
 /// Whether nobody can tell what waits on one side, paused or not: what a Cluster is made of is not there.
 pub(super) fn hides(side: Side<'_>, key: &Key, cluster: &Value) -> bool {
-    lacking(side, key, cluster).is_some_and(|stop| stop.hides)
+    lacking(side, key, cluster).iter().any(|stop| stop.hides)
 }
 
 /// The place below some keys.
@@ -98,41 +101,43 @@ fn paused(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
     Some(Stop { says: format!("{key}: {says}"), over: format!("{key}: {over}"), places, hides: false })
 }
 
-/// A class, a template or a variable that is not there or not fit, or a class that is paused.
-fn lacking(side: Side<'_>, key: &Key, cluster: &Value) -> Option<Stop> {
-    let class_key = class_of(key, cluster)?;
+/// What is not there or not fit, first what the controller looks at first: a class, which may be paused, a variable, a template.
+fn lacking(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Stop> {
+    let Some(class_key) = class_of(key, cluster) else { return Vec::new() };
     let Some(class) = side.get(&class_key) else {
-        return side.is_missing(&class_key).then(|| arrived(class_key));
+        return side.is_missing(&class_key).then(|| arrived(class_key)).into_iter().collect();
     };
     if is_stale(side, key, (&class_key, &class)) {
-        return Some(of_class(class_key));
+        return vec![of_class(class_key)];
     }
+    let variables = unset(key, cluster, (&class_key, &class)).or_else(|| unfit(key, cluster, (&class_key, &class)));
+    let missing = templates(&class_key, &class).into_iter().filter(|template| side.is_missing(template));
+    variables.into_iter().chain(missing.map(arrived)).collect()
+}
+
+/// The stop by a required variable that has no value.
+fn unset(key: &Key, cluster: &Value, (class_key, class): (&Key, &Value)) -> Option<Stop> {
     let has =
         |name: &str| list(cluster, "/spec/topology/variables").any(|variable| text(variable, "/name") == Some(name));
-    let missing = list(&class, "/spec/variables").find(|definition| {
+    let missing = list(class, "/spec/variables").find(|definition| {
         definition.get("required") == Some(&Value::Bool(true))
             && definition.pointer("/schema/openAPIV3Schema/default").is_none()
             && text(definition, "/name").is_some_and(|name| !has(name))
     });
-    if let Some(name) = missing.and_then(|definition| text(definition, "/name")) {
-        let places =
-            vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key, at(&["spec", "variables"]))];
-        let says = format!("the required variable {name} is not set");
-        return Some(Stop { says, over: format!("the required variable {name} is set"), places, hides: true });
-    }
+    let name = text(missing?, "/name")?;
+    let places =
+        vec![(key.clone(), at(&["spec", "topology", "variables"])), (class_key.clone(), at(&["spec", "variables"]))];
+    let says = format!("the required variable {name} is not set");
+    Some(Stop { says, over: format!("the required variable {name} is set"), places, hides: true })
+}
+
+/// The stop by a variable that its class does not take.
+fn unfit(key: &Key, cluster: &Value, (class_key, class): (&Key, &Value)) -> Option<Stop> {
     let mut unfit = Vec::new();
-    variables::refusals(cluster, &class, &mut unfit);
-    if let Some(first) = unfit.first() {
-        let places = vec![(key.clone(), at(&["spec", "topology"])), (class_key, at(&["spec", "variables"]))];
-        let says = first.message.trim_start_matches(REFUSES).to_owned();
-        return Some(Stop {
-            says,
-            over: format!("the variables of {key} are those of its class"),
-            places,
-            hides: true,
-        });
-    }
-    templates(&class_key, &class).into_iter().find(|template| side.is_missing(template)).map(arrived)
+    variables::refusals(cluster, class, &mut unfit);
+    let places = vec![(key.clone(), at(&["spec", "topology"])), (class_key.clone(), at(&["spec", "variables"]))];
+    let says = unfit.first()?.message.trim_start_matches(REFUSES).to_owned();
+    Some(Stop { says, over: format!("the variables of {key} are those of its class"), places, hides: true })
 }
 
 /// The stop that ends with the arrival of an object.
