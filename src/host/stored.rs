@@ -50,7 +50,8 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
 pub(super) fn sort(key: &Key, object: &mut Value) {
     let Some(place) = kind(key).config_place() else { return };
     for list in ARGUMENTS {
-        if let Some(Value::Array(items)) = object.pointer_mut(&format!("{place}{list}")).filter(|list| !is_sorted(list)) {
+        if let Some(Value::Array(items)) = object.pointer_mut(&format!("{place}{list}")).filter(|list| !is_sorted(list))
+        {
             let mut sorted: Vec<Value> = items.iter().cloned().collect();
             sorted.sort_by(|one, other| text(one, "/name").cmp(&text(other, "/name")));
             *items = sorted.into();
