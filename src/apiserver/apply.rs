@@ -35,8 +35,13 @@ pub(crate) enum Applied {
         /// The fields, as paths.
         paths: Vec<String>,
     },
-    /// A map or list that stays in the manifest loses its last part, becomes `null`, and may not be that.
-    Nulled(Path),
+    /// Maps and lists that stay in the manifest lose their last part, become `null`, and may not be that, unless a webhook fills them in.
+    Nulled {
+        /// Where they stand.
+        nulls: Vec<Path>,
+        /// The object after the write, without them.
+        merged: Value,
+    },
 }
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
@@ -72,7 +77,10 @@ pub(crate) fn apply_owned(
             return conflict;
         }
     }
-    nulls.into_iter().next().filter(|_| keeps_nulls).map_or(Applied::Merged(merged), Applied::Nulled)
+    if keeps_nulls && !nulls.is_empty() {
+        return Applied::Nulled { nulls, merged };
+    }
+    Applied::Merged(merged)
 }
 
 /// Who owns all of an object that says no managed fields when it is applied to for the first time (apimachinery

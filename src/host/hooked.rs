@@ -77,7 +77,8 @@ impl<'a> Run<'a> {
         let rendered = sent(reprint::value(hook, None)?.into_owned(), &live.key);
         let Some(mut value) = self.live_value(live) else { return Ok(true) };
         schema::reshape(&mut value, &rendered);
-        let before = Before { key: &live.key, live: &value, last: Last::Unknown, says_owners: false };
+        let before =
+            Before { key: &live.key, live: &value, last: Last::Unknown, says_owners: false, filled: &|_| None };
         if let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &rendered, self.applier()) {
             self.out.pairs.retain(|pair| pair.key != live.key);
             self.update(hook, live.key.clone(), value, predicted);

@@ -128,3 +128,28 @@ fn an_apply_takes_over_what_kubectl_wrote_before() {
     world.host.method = Some(WriteMethod::ServerSideApply);
     assert_eq!(paths(&predicted(&[deployment(json!({"replicas": 1}))], &world).pairs[0]), ["spec.dropped"]);
 }
+
+#[test]
+fn what_an_apply_empties_is_refused_unless_a_webhook_fills_it_in() {
+    let check = |spec: Value| object("MachineHealthCheck", Some("n"), "c", spec);
+    let workers = |spec: Value| object("MachineDeployment", Some("n"), "md", spec);
+    let outcome = |mut live: Value, owned: Value, mut rendered: Value| {
+        for side in [&mut live, &mut rendered] {
+            side["apiVersion"] = json!("cluster.x-k8s.io/v1beta2");
+        }
+        live["metadata"]["managedFields"] = json!([{"manager": "helm", "operation": "Apply",
+            "apiVersion": live["apiVersion"], "fieldsV1": {"f:spec": owned}}]);
+        let mut world = helm3(&[ours(live)], &[]);
+        world.host.kind = Some(HostKind::Helm4);
+        world.host.method = Some(WriteMethod::ServerSideApply);
+        predicted(&[rendered], &world).pairs.iter().map(|pair| pair.effect).collect::<Vec<_>>()
+    };
+    let checks = json!({"nodeStartupTimeoutSeconds": 600, "unhealthyMachineConditions": []});
+    let owned = json!({"f:checks": {"f:nodeStartupTimeoutSeconds": {}, "f:unhealthyMachineConditions": {}}});
+    let filled = outcome(check(json!({"checks": checks})), owned, check(json!({"checks": {}})));
+    assert!(!filled.contains(&Effect::Rejected), "{filled:?}");
+    let owned = json!({"f:remediation": {"f:maxInFlight": {}}});
+    let refused =
+        outcome(workers(json!({"remediation": {"maxInFlight": 1}})), owned, workers(json!({"remediation": {}})));
+    assert_eq!(refused, [Effect::Rejected]);
+}

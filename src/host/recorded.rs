@@ -38,11 +38,11 @@ fn predicted(case: &Value) -> Result<Value, String> {
     if way == WriteMethod::ServerSideApply {
         match apply(live, rendered, schema::builtin(api_version, kind), applier) {
             Applied::Conflict { manager, paths } => return Err(format!("{manager}: {paths:?}")),
-            Applied::Nulled(_) => return Err(NULLED.to_owned()),
+            Applied::Nulled { .. } => return Err(NULLED.to_owned()),
             Applied::Merged(_) => {}
         }
     }
-    let before = Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false };
+    let before = Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false, filled: &|_| None };
     match write(way, &before, rendered, applier) {
         AfterWrite::Holds { predicted, .. } => Ok(content(&predicted)),
         AfterWrite::Refused { because, .. } => Err(because),

@@ -42,7 +42,7 @@ pub(crate) fn contested(world: &World, live: &Value, rendered: &Value) -> Option
     let word = |name: &str| rendered.get(name).and_then(Value::as_str).unwrap_or_default();
     match apply(live, rendered, schema::builtin(word("apiVersion"), word("kind")), applier(world)) {
         Applied::Conflict { manager, paths } => Some(format!("{manager:?} owns {}", paths.join(", "))),
-        Applied::Merged(_) | Applied::Nulled(_) => None,
+        Applied::Merged(_) | Applied::Nulled { .. } => None,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restor
 use crate::apiserver::versions::{Versions, comes_from_another, goes_through_another};
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::schema;
 use crate::tree::{Map, Value};
 use crate::world::WriteMethod;
@@ -26,6 +26,8 @@ pub(super) struct Before<'a> {
     pub(super) last: Last<'a>,
     /// Whether managed fields were asked for, so that an object that says none has none.
     pub(super) says_owners: bool,
+    /// An object with what the webhook of its kind fills in, where it has one.
+    pub(super) filled: &'a dyn Fn(&Value) -> Option<Value>,
 }
 
 /// What the host wrote last time.
@@ -207,12 +209,20 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
                 paths.join(", ")
             ),
         },
-        Applied::Nulled(path) => AfterWrite::Refused {
-            rule: RuleId::of("host/schema"),
-            because: format!(
-                "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
-            ),
-        },
+        Applied::Nulled { nulls, merged } => nulled(before, &nulls, merged),
+    }
+}
+
+/// An apply that leaves nulls: the schema refuses those that no webhook fills in first.
+fn nulled(before: &Before<'_>, nulls: &[Path], merged: Value) -> AfterWrite {
+    let filled = (before.filled)(&merged);
+    let is_filled = |path: &Path| filled.as_ref().is_some_and(|filled| path.get(filled).is_some());
+    let Some(path) = nulls.iter().find(|path| !is_filled(path)) else { return AfterWrite::sure(merged) };
+    AfterWrite::Refused {
+        rule: RuleId::of("host/schema"),
+        because: format!(
+            "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
+        ),
     }
 }
 
@@ -274,7 +284,7 @@ mod tests {
 
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        match write(way, &Before { key: &key, live, last, says_owners: false }, rendered, HELM) {
+        match write(way, &Before { key: &key, live, last, says_owners: false, filled: &|_| None }, rendered, HELM) {
             AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
             AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
             AfterWrite::Recreated => panic!("made anew"),
@@ -331,7 +341,7 @@ mod tests {
                     "fieldsV1": {"f:spec": {"f:replicas": {}}}})
             };
             live["metadata"]["managedFields"] = json!([entry("helm", mine), entry("other", theirs)]);
-            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true };
+            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, filled: &|_| None };
             let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), HELM);
             let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
             let at = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/name";
@@ -356,7 +366,7 @@ mod tests {
         let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
             LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false };
+        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, filled: &|_| None };
         let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
         let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
         let annotations = &predicted["metadata"]["annotations"];
@@ -375,7 +385,7 @@ mod tests {
         let last = json!({"spec": {"replicas": 1, "dropped": 1}});
         let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false };
+        let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, filled: &|_| None };
         let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
             panic!("it is written")
         };

@@ -1,8 +1,10 @@
 //! Situations around the fields: marks that hold or drive controllers, other versions of an API, hooks, classes that change.
 
 mod limits;
+mod others;
 
 pub(crate) use limits::limits;
+pub(crate) use others::others;
 
 use serde_json::{Value, json};
 
@@ -320,13 +322,7 @@ pub(crate) fn act(draw: &Draw<'_>, seed: &mut Seed) -> Option<Act> {
 /// Somebody stores the arguments of the workers' template in another order, through the newest version.
 fn reordered(draw: &Draw<'_>) -> Option<Act> {
     let place = "/spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs";
-    let arguments = draw.objects.get("KubeadmConfigTemplate/workers")?.pointer(place)?;
-    let mut list: Vec<Value> = match arguments {
-        Value::Array(list) => list.clone(),
-        Value::Object(map) => map.iter().map(|(name, value)| json!({"name": name, "value": value})).collect(),
-        _ => return None,
-    };
-    list.sort_by_key(|argument| std::cmp::Reverse(text(&argument["name"])));
+    let list = others::turned(draw.objects.get("KubeadmConfigTemplate/workers")?.pointer(place)?)?;
     Some(Act::Patch(
         "bootstrap.cluster.x-k8s.io/v1beta2".to_owned(),
         "kubeadmconfigtemplates".to_owned(),

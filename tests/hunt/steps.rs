@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::objects::{Edit, Objects, Shape, config_template, machine_template, text};
 use crate::seed::Seed;
 use crate::situations;
+use crate::stage::Writer;
 
 /// How the writer writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,8 @@ pub(crate) enum Act {
     End,
     /// The record of the release is lost, and its objects stay: the next write is an install over them.
     Forget,
+    /// Another program writes the release from now on.
+    TakenOver(Writer),
 }
 
 /// One step of a walk.
@@ -88,7 +91,7 @@ pub(crate) struct Draw<'a> {
 impl Draw<'_> {
     /// The next step.
     pub(crate) fn step(&self, seed: &mut Seed) -> Step {
-        if seed.chance(18)
+        if seed.chance(24)
             && let Some(act) = self.act(seed)
         {
             return Step::Act(act);
@@ -207,6 +210,9 @@ impl Draw<'_> {
         }
         if seed.chance(20) {
             return Some(situations::around(self, seed));
+        }
+        if seed.chance(35) {
+            return situations::others(self, seed);
         }
         if seed.chance(35) {
             return situations::act(self, seed);

@@ -27,7 +27,7 @@ fn applied(live: &Value, spec: Value, applier: Applier<'_>) -> Applied {
 fn spec(applied: Applied) -> Value {
     match applied {
         Applied::Merged(value) => value["spec"].clone(),
-        Applied::Conflict { .. } | Applied::Nulled(_) => panic!("it is refused: {applied:?}"),
+        Applied::Conflict { .. } | Applied::Nulled { .. } => panic!("it is refused: {applied:?}"),
     }
 }
 
@@ -130,7 +130,8 @@ fn a_map_that_loses_its_last_key_goes() {
 #[test]
 fn an_empty_map_that_is_sent_becomes_null_and_is_refused_unless_it_has_a_default() {
     let live = live(json!({"labels": {"a": "1"}}), json!({"f:labels": {"f:a": {}}}), json!({}));
-    assert_eq!(applied(&live, json!({"labels": {}}), HELM), Applied::Nulled(Path::root().key("spec").key("labels")));
+    let Applied::Nulled { nulls, .. } = applied(&live, json!({"labels": {}}), HELM) else { panic!("it is not null") };
+    assert_eq!(nulls, [Path::root().key("spec").key("labels")]);
     let others = json!({"spec": {"labels": {"a": "1", "b": "2"}}, "metadata": {"managedFields": [
         {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:labels": {"f:a": {}}}}}]}});
     assert_eq!(spec(applied(&others, json!({"labels": {}}), HELM)), json!({"labels": {"b": "2"}}));

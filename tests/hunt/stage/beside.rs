@@ -18,6 +18,11 @@ impl Stage<'_> {
             self.forget();
             return;
         }
+        if let Act::TakenOver(writer) = act {
+            self.writer = *writer;
+            self.forgotten = writer.helm().is_some() && self.records().is_empty();
+            return;
+        }
         let api = &self.space.bench.api;
         let namespace = &self.space.namespace;
         let sight = self.sight();
@@ -71,7 +76,7 @@ impl Stage<'_> {
             }
             Act::Twin => self.twin(),
             Act::End => drop(api.send("DELETE", &format!("/api/v1/namespaces/{namespace}"), None)),
-            Act::Forget => {}
+            Act::Forget | Act::TakenOver(_) => {}
             Act::Orphan(name) => {
                 let owner = path(CAPI, "machinedeployments", name);
                 merge(&owner, &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}));
