@@ -13,7 +13,7 @@ use crate::apiserver;
 use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::Redactor;
-use crate::gate::approval::{self, Approved, Asked};
+use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Groups, Judged, glass};
 use crate::hashed::HashMap;
@@ -295,7 +295,7 @@ impl Case<'_> {
         let together = gate::together(&judged);
         let clusters = approval::clusters(&judged);
         let shown = |text: &str| report::escape::line(&redactor.text(text)).into_owned();
-        let asked = Asked { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
+        let asked = ToApprove { digest: &digest.hash, key: digest.key.as_deref(), clusters: &clusters, shown: &shown };
         let Approved { reports: approvals, used } = approval::lift(&judged, &mut held, &asked);
         let mut reasons = resolution.reasons.clone();
         let home = world.host.namespace.as_deref();

@@ -6,7 +6,7 @@ use std::path::Path as File;
 
 use rollgate::kinds::Versions;
 use rollgate::object::{Key, Path};
-use rollgate::rules::{Asked, Rules};
+use rollgate::rules::{ChangedLeaf, Rules};
 use rollgate::tree::{Value, json};
 use rollgate::yaml;
 use serde::Deserialize;
@@ -60,7 +60,7 @@ fn found(ask: &Ask) -> Option<(String, String)> {
         None => Versions::told("cluster-api", "v1.14.2"),
     };
     let object = ask.object.clone().unwrap_or_else(|| json!({}));
-    let hit = rules.find(&Asked {
+    let hit = rules.find(&ChangedLeaf {
         key: &key,
         path: &path,
         before: ask.before.as_ref(),

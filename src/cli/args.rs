@@ -158,12 +158,12 @@ pub struct PlanArgs {
     pub places: super::flux::PlaceArgs,
     /// What is asked beside the verdict.
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: AlsoShown,
 }
 
 /// What is asked beside the verdict.
 #[derive(Debug, Clone, Args)]
-pub struct Asked {
+pub struct AlsoShown {
     /// Also ask the API server what it would hold after the same writes (dryRun=All), and show where its answer is not what
     /// was predicted; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
     #[arg(long, conflicts_with = "base_ref")]

@@ -11,7 +11,7 @@ use super::Stop;
 use super::called::Called;
 use crate::host::ToldHost;
 use crate::policy::{self, Loaded, Policy};
-use crate::session::late::{Asked, LateValues};
+use crate::session::late::{LateSources, LateValues};
 use crate::session::{Live, Untold, Whence, policy as in_force};
 
 /// Options that say where late values are known from.
@@ -68,7 +68,7 @@ impl KnownArgs {
             ..ToldHost::default()
         };
         let (live, deadline) = (Live::parse(&self.live), duration(&self.deadline, "--deadline")?);
-        LateValues::new(Asked { policy, folder, digest, told, live, now: self.now, deadline, wait })
+        LateValues::new(LateSources { policy, folder, digest, told, live, now: self.now, deadline, wait })
     }
 
     /// How this run was called.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 
-use super::args::{Asked, Colour, CommonArgs, PlanArgs};
+use super::args::{AlsoShown, Colour, CommonArgs, PlanArgs};
 use super::called::Called;
 use super::{Outside, Stop, approve, argocd, flux, releases, setup, upgrade};
 use crate::exit::Exit;
@@ -29,10 +29,11 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
         return Ok(exit);
     }
     let outputs = setup::outputs(&args.common)?;
-    let case = if wanted.is_empty() { rendered(&mut args, outside)? } else { Case::of_upgrade(args.common, wanted) };
+    let case =
+        if wanted.is_empty() { rendered(&mut args, outside)? } else { PlanCase::of_upgrade(args.common, wanted) };
     let Judged { report, setup } = match case.judge(&args.asked, outside)? {
-        Said::Report(judged) => *judged,
-        Said::Reads(lines, exit) => {
+        CaseSaid::Report(judged) => *judged,
+        CaseSaid::Reads(lines, exit) => {
             outside
                 .out
                 .write_all(lines.as_bytes())
@@ -49,13 +50,13 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
 }
 
 /// What is rendered, and where two revisions are compared, on both sides.
-fn rendered(args: &mut PlanArgs, outside: &Outside<'_>) -> Result<Case, Stop> {
+fn rendered(args: &mut PlanArgs, outside: &Outside<'_>) -> Result<PlanCase, Stop> {
     let source = match args.revisions.render.clone() {
         Some(command) => Source::Command(command),
         None => args.source.source(&args.common),
     };
     match args.revisions.base_ref.clone() {
-        None => Case::of(&source, args.common.clone(), outside),
+        None => PlanCase::of(&source, args.common.clone(), outside),
         Some(_) if matches!(&source, Source::Paths { paths, .. } if paths.is_empty()) => Err(Stop::usage(anyhow!(
             "--base-ref renders both revisions: say what by --render COMMAND, --chart CHART, or paths"
         ))),
@@ -64,13 +65,13 @@ fn rendered(args: &mut PlanArgs, outside: &Outside<'_>) -> Result<Case, Stop> {
             let may_be_new = args.revisions.new_chart;
             let revisions = Revisions::render(&trees, 0, Some(&source), &source, may_be_new, outside)?;
             args.common.under(&trees)?;
-            Ok(Case::of_revisions(revisions, args.common.clone()))
+            Ok(PlanCase::of_revisions(revisions, args.common.clone()))
         }
     }
 }
 
 /// One stream that is judged.
-pub(super) struct Case {
+pub(super) struct PlanCase {
     pub(super) common: CommonArgs,
     pub(super) input: Input,
     /// Both sides, where two revisions are compared.
@@ -84,7 +85,7 @@ pub(super) struct Case {
 }
 
 /// What came of one case.
-pub(super) enum Said {
+pub(super) enum CaseSaid {
     /// Its report.
     Report(Box<Judged>),
     /// What is read for it, where only that was asked; and whether all of it could be.
@@ -109,7 +110,7 @@ impl CommonArgs {
     }
 }
 
-impl Case {
+impl PlanCase {
     /// Renders what is compared with what is live.
     pub(super) fn of(source: &Source, common: CommonArgs, outside: &Outside<'_>) -> Result<Self, Stop> {
         let first = common.live == "none";
@@ -146,14 +147,14 @@ impl Case {
     }
 
     /// Judges the stream.
-    pub(super) fn judge(&self, asked: &Asked, outside: &mut Outside<'_>) -> Result<Said, Stop> {
+    pub(super) fn judge(&self, asked: &AlsoShown, outside: &mut Outside<'_>) -> Result<CaseSaid, Stop> {
         self.judged(asked, outside).map_err(|stop| match &self.revisions {
             Some(revisions) => stop.respelt(|text| revisions.trees.named(text)),
             None => stop,
         })
     }
 
-    fn judged(&self, asked: &Asked, outside: &mut Outside<'_>) -> Result<Said, Stop> {
+    fn judged(&self, asked: &AlsoShown, outside: &mut Outside<'_>) -> Result<CaseSaid, Stop> {
         let Self { common, input, .. } = self;
         if asked.dry_run_server && common.live != "cluster" {
             return Err(Stop::usage(anyhow!(
@@ -209,11 +210,11 @@ impl Case {
         }
         report::escape::report(&mut judgement.report);
         approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
-        Ok(Said::Report(Box::new(Judged { report: judgement.report, setup })))
+        Ok(CaseSaid::Report(Box::new(Judged { report: judgement.report, setup })))
     }
 
     /// What was read from the cluster, and what could not be.
-    fn explain_reads(&self, ready: &Ready) -> Said {
+    fn explain_reads(&self, ready: &Ready) -> CaseSaid {
         let unread = &ready.world.unread;
         let not_read = unread.iter().map(|one| format!("not read: {}: {}; {}", one.what, one.why, one.remedy));
         let mut lines: Vec<String> = not_read.chain(ready.reads.iter().cloned()).collect();
@@ -223,6 +224,6 @@ impl Case {
             lines.push("nothing is read from a cluster: nothing in this stream needs it".to_owned());
         }
         let text = lines.iter().map(|line| format!("{}\n", report::escape::line(line))).collect();
-        Said::Reads(text, if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
+        CaseSaid::Reads(text, if unread.is_empty() { Exit::Allow } else { Exit::Undecided })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::anyhow;
 
 use super::args::{Colour, CommonArgs, PlanArgs};
-use super::plan::{Case, Judged, Said};
+use super::plan::{CaseSaid, Judged, PlanCase};
 use super::{Outside, Stop, setup};
 use crate::exit::Exit;
 use crate::pipeline::Apart;
@@ -125,16 +125,16 @@ fn all(jobs: &[Job], args: &PlanArgs) -> Vec<Outcome> {
 impl Job {
     fn judge(&self, at: usize, args: &PlanArgs, outside: &mut Outside<'_>) -> Result<Judged, Stop> {
         let mut case = match &self.before {
-            None => Case::of(&self.new, self.common.clone(), outside)?,
+            None => PlanCase::of(&self.new, self.common.clone(), outside)?,
             Some((trees, old, may_be_new)) => {
                 let revisions = Revisions::render(trees, at, Some(old), &self.new, *may_be_new, outside)?;
-                Case::of_revisions(revisions, self.common.clone())
+                PlanCase::of_revisions(revisions, self.common.clone())
             }
         };
         case.apart = Arc::clone(&self.apart);
         match case.judge(&args.asked, outside)? {
-            Said::Report(judged) => Ok(*judged),
-            Said::Reads(..) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
+            CaseSaid::Report(judged) => Ok(*judged),
+            CaseSaid::Reads(..) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::session::revisions::Asked;
+use crate::session::revisions::WhichRevisions;
 
 /// Which revisions, and how they are rendered.
 #[derive(Debug, Clone, Args)]
@@ -30,7 +30,7 @@ pub struct RevisionArgs {
 
 impl RevisionArgs {
     /// The revisions that these options name.
-    pub(super) fn asked<'a>(&'a self, base: &'a str) -> Asked<'a> {
-        Asked { base, head: &self.head_ref, at_tip: self.base_tip }
+    pub(super) fn asked<'a>(&'a self, base: &'a str) -> WhichRevisions<'a> {
+        WhichRevisions { base, head: &self.head_ref, at_tip: self.base_tip }
     }
 }

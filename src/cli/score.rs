@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::policy::duration;
 use crate::report::escape::{self, Visible};
 use crate::report::score as answer;
-use crate::score::{self, Asked};
+use crate::score::{self, ScoreScope};
 use crate::session::{Untold, forecasts, histories, owners};
 use crate::world::{files, history};
 
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ScoreArgs, colour: Colour, outside: &mut Outside<'_>) -
         Ok(time) => time,
         Err(_) => world.taken.checked_sub(length(&args.since)?).map_err(Stop::usage)?,
     };
-    let mut report = score::score(kept.entries(), &world, &Asked { since, settle }, &place);
+    let mut report = score::score(kept.entries(), &world, &ScoreScope { since, settle }, &place);
     report.each_text(|text| *text = escape::line(text).into_owned());
     if is_json {
         let mut json = serde_json::Serializer::with_formatter(&mut *outside.out, Visible);

@@ -8,7 +8,7 @@ use super::discover::{Catalogue, Resource, Served};
 use super::list::{JSON, broken};
 use super::read::{login, unread};
 use crate::cluster::plan::GroupKind;
-use crate::host::{Request, Said, ServerAnswer, Verb, Write};
+use crate::host::{Request, ServerAnswer, ServerSaid, Verb, Write};
 use crate::object::ApiVersion;
 use crate::tree::Value;
 use crate::world::Unread;
@@ -47,16 +47,16 @@ async fn one(caller: &Caller, catalogue: &Catalogue, write: Write) -> Result<Ser
     let version = ApiVersion::parse(&write.api_version).version.to_owned();
     let what = format!("the dry run of {}", write.key);
     let said = match (write.request, catalogue.find(&kind, Some(&version))) {
-        (Err(why), _) => Said::NotAsked(why),
-        (Ok(_), Ok(Served::Absent)) => Said::NotAsked("the API server does not have the kind yet".to_owned()),
+        (Err(why), _) => ServerSaid::NotAsked(why),
+        (Ok(_), Ok(Served::Absent)) => ServerSaid::NotAsked("the API server does not have the kind yet".to_owned()),
         (Ok(_), Ok(Served::Otherwise(_))) => {
-            Said::NotAsked(format!("the API server does not serve it as {}", write.api_version))
+            ServerSaid::NotAsked(format!("the API server does not serve it as {}", write.api_version))
         }
         (Ok(_), Err(fault)) => return Err(unread(&what, &fault, &login(&fault), vec![write.key])),
         (Ok(request), Ok(Served::As(resource))) => {
             let namespace = write.key.namespace.as_deref();
             match send(caller, &resource, namespace, &write.key.name, &request).await {
-                Ok(object) => Said::Holds(Box::new(object)),
+                Ok(object) => ServerSaid::Holds(Box::new(object)),
                 Err(fault) => match refusal(&fault, request.verb) {
                     Some(said) => said,
                     None => {
@@ -100,15 +100,15 @@ async fn send(
 }
 
 /// What a fault says about the write itself; `None` where it only says that there is no answer.
-fn refusal(fault: &Fault, verb: Verb) -> Option<Said> {
+fn refusal(fault: &Fault, verb: Verb) -> Option<ServerSaid> {
     match fault {
-        Fault::Forbidden(words) if !is_right(words) => Some(Said::Refuses(words.clone())),
+        Fault::Forbidden(words) if !is_right(words) => Some(ServerSaid::Refuses(words.clone())),
         Fault::Refused { message, .. } if message.contains("does not support dry run") => None,
         // Somebody else was quicker: what was looked at is not what is there.
         Fault::Refused { code: 409, .. } if verb != Verb::Apply => None,
-        Fault::Refused { message, .. } => Some(Said::Refuses(message.clone())),
+        Fault::Refused { message, .. } => Some(ServerSaid::Refuses(message.clone())),
         Fault::NotFound(namespace) if verb == Verb::Create => {
-            Some(Said::NotAsked(format!("namespace {namespace} is not there yet")))
+            Some(ServerSaid::NotAsked(format!("namespace {namespace} is not there yet")))
         }
         _ => None,
     }
@@ -162,7 +162,7 @@ mod tests {
             "machinedeployments \"md\" is forbidden: ValidatingAdmissionPolicy 'freeze' denied request: not now",
         ];
         for words in denials {
-            assert!(matches!(refusal(&forbidden(words), Verb::MergePatch), Some(Said::Refuses(_))), "{words}");
+            assert!(matches!(refusal(&forbidden(words), Verb::MergePatch), Some(ServerSaid::Refuses(_))), "{words}");
         }
     }
 
@@ -172,10 +172,13 @@ mod tests {
         let webhook = refused(400, "admission webhook \"x\" does not support dry run");
         assert!(refusal(&webhook, Verb::Apply).is_none());
         let conflict = refused(409, "Apply failed with 1 conflict: conflict with \"editor\"");
-        assert!(matches!(refusal(&conflict, Verb::Apply), Some(Said::Refuses(_))));
+        assert!(matches!(refusal(&conflict, Verb::Apply), Some(ServerSaid::Refuses(_))));
         assert!(refusal(&conflict, Verb::Replace).is_none());
-        assert!(matches!(refusal(&refused(422, "spec.x: Invalid value"), Verb::MergePatch), Some(Said::Refuses(_))));
+        assert!(matches!(
+            refusal(&refused(422, "spec.x: Invalid value"), Verb::MergePatch),
+            Some(ServerSaid::Refuses(_))
+        ));
         assert!(refusal(&Fault::NotFound("md".to_owned()), Verb::MergePatch).is_none());
-        assert!(matches!(refusal(&Fault::NotFound("demo".to_owned()), Verb::Create), Some(Said::NotAsked(_))));
+        assert!(matches!(refusal(&Fault::NotFound("demo".to_owned()), Verb::Create), Some(ServerSaid::NotAsked(_))));
     }
 }

@@ -37,7 +37,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use self::needs::Asked;
+use self::needs::PlannedFrom;
 use self::plan::{GroupKind, ObjectRead, ReadPlan};
 use crate::host::{Detected, ServerAnswer, Write, detect};
 use crate::object::{Inventory, LoadError, Veil};
@@ -258,7 +258,7 @@ pub async fn read(
             let home = way.as_ref().map_or("default", |way| way.namespace.as_str());
             needs::of_owners(online.policy, &owners, home)
         }
-        None => needs::needs(&Asked {
+        None => needs::needs(&PlannedFrom {
             rendered: online.rendered,
             policy: online.policy,
             late: online.late,

@@ -24,7 +24,7 @@ const BY_NAME: usize = 32;
 
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct PlannedFrom<'a> {
     /// The rendered objects.
     pub rendered: &'a Inventory,
     /// The policy.
@@ -43,7 +43,7 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// When a rendered CAPI object is not what Kubernetes reads.
-pub fn needs(asked: &Asked<'_>) -> Result<ReadPlan, LoadError> {
+pub fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
     let mut plan = ReadPlan::default();
     let home = asked.host.host.namespace.as_deref();
     let mut namespaces = BTreeSet::new();
@@ -289,7 +289,7 @@ fn referenced(rendered: &Inventory, references: &BTreeSet<(String, String)>, hom
 }
 
 /// Asks for the objects that needed late values come from.
-fn late_sources(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
+fn late_sources(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let names = asked.policy.with_origins(asked.late);
     for value in asked.policy.late_values.iter().filter(|value| names.contains(&value.name)) {
         for (place, source) in value.from.iter().enumerate() {
@@ -349,7 +349,7 @@ fn history(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
 const ARGOCD: &str = "argocd";
 
 /// Asks for the Application that writes: its sync options say how, its `ignoreDifferences` what stays as it is.
-fn application(asked: &Asked<'_>, plan: &mut ReadPlan) {
+fn application(asked: &PlannedFrom<'_>, plan: &mut ReadPlan) {
     let host = &asked.host.host;
     let (Some(HostKind::Argocd), Some(name), false) = (host.kind, &host.release, plan.kinds.is_empty()) else { return };
     plan.objects.push(ObjectRead {
@@ -366,7 +366,7 @@ const KIN: usize = 8;
 
 /// Asks for rendered objects that nothing compares: where nothing else names the release, what is there may; and where the
 /// last manifest is not known, only what is there shows whether an object that carries others changes.
-fn kin(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
+fn kin(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
     let no_record = plan.release.is_none() && !asked.base_given;
     let wanted =
@@ -386,7 +386,7 @@ fn kin(asked: &Asked<'_>, home: Option<&str>, plan: &mut ReadPlan) {
 }
 
 /// Asks for the release record, where the host keeps one.
-fn release(asked: &Asked<'_>) -> Option<ReleaseRead> {
+fn release(asked: &PlannedFrom<'_>) -> Option<ReleaseRead> {
     let host = &asked.host.host;
     if asked.base_given || matches!(host.kind, Some(HostKind::Argocd | HostKind::Kubectl)) {
         return None;

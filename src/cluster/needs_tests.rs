@@ -17,8 +17,14 @@ fn plan(objects: Vec<Object>, policy: &Policy, late: &[&str], host: Host) -> Rea
     let rendered = Inventory::from(objects);
     let late = late.iter().map(|name| (*name).to_owned()).collect();
     let host = Detected { host, ..Detected::default() };
-    let asked =
-        Asked { rendered: &rendered, policy, late: &late, host: &host, base_given: false, storage_namespace: None };
+    let asked = PlannedFrom {
+        rendered: &rendered,
+        policy,
+        late: &late,
+        host: &host,
+        base_given: false,
+        storage_namespace: None,
+    };
     needs(&asked).expect("a plan")
 }
 

@@ -26,7 +26,7 @@ const OF_THE_CHANGE: [&str; 8] =
     ["in-place", "scale", "latent", "rollout", "rejected", "delete", "unknown", "infrastructure"];
 
 /// What an approval is compared with.
-pub struct Asked<'a> {
+pub struct ToApprove<'a> {
     /// Hash of what affects Machines.
     pub digest: &'a str,
     /// The key that its marks were made with, where it has some.
@@ -37,9 +37,12 @@ pub struct Asked<'a> {
     pub shown: &'a dyn Fn(&str) -> String,
 }
 
-impl std::fmt::Debug for Asked<'_> {
+impl std::fmt::Debug for ToApprove<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Asked").field("digest", &self.digest).field("clusters", &self.clusters).finish_non_exhaustive()
+        f.debug_struct("ToApprove")
+            .field("digest", &self.digest)
+            .field("clusters", &self.clusters)
+            .finish_non_exhaustive()
     }
 }
 
@@ -94,7 +97,7 @@ pub fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option
 }
 
 /// Turns holds that were approved into warnings. Where nothing is held, nothing is said of approvals, and none is used.
-pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>) -> Approved {
+pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &ToApprove<'_>) -> Approved {
     let mut approved = Approved::default();
     let policy = judged.policy;
     if policy.approvals.is_nowhere() || !reasons.iter().any(|reason| reason.decision == Decision::Hold) {
@@ -116,7 +119,13 @@ pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>) -> A
 }
 
 /// The approvals of one place.
-fn at(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>, found: &FoundLedger, approved: &mut Approved) {
+fn at(
+    judged: &Judged<'_>,
+    reasons: &mut [Reason],
+    asked: &ToApprove<'_>,
+    found: &FoundLedger,
+    approved: &mut Approved,
+) {
     let blank = |standing, message: String| ApprovalReport { place: found.name.clone(), ..plain(standing, message) };
     approved.reports.extend(found.unread.iter().map(|why| blank(Standing::Unread, why.clone())));
     let malformed = found.malformed.iter().map(|one| {
@@ -152,7 +161,7 @@ fn at(judged: &Judged<'_>, reasons: &mut [Reason], asked: &Asked<'_>, found: &Fo
 }
 
 /// Lifts what an approval names; gives the gates, and a sentence about those that it does not lift.
-fn lifted(reasons: &mut [Reason], approval: &Approval, asked: &Asked<'_>) -> (BTreeSet<String>, String) {
+fn lifted(reasons: &mut [Reason], approval: &Approval, asked: &ToApprove<'_>) -> (BTreeSet<String>, String) {
     let (mut lifts, mut left) = (BTreeSet::new(), BTreeMap::new());
     for reason in reasons.iter_mut().filter(|reason| reason.decision == Decision::Hold && can_lift(&reason.gate)) {
         let held = approval.gates.iter().find(|held| held.gate == reason.gate);
@@ -176,7 +185,7 @@ fn lifted(reasons: &mut [Reason], approval: &Approval, asked: &Asked<'_>) -> (BT
 }
 
 /// Why an approval does not count for this run; `None` where it does.
-fn standing(judged: &Judged<'_>, approval: &Approval, asked: &Asked<'_>) -> Option<(Standing, String)> {
+fn standing(judged: &Judged<'_>, approval: &Approval, asked: &ToApprove<'_>) -> Option<(Standing, String)> {
     let world = judged.world;
     if let Some(why) = approval.ended(world.now) {
         let standing = match (&approval.revoked, approval.once && !approval.uses.is_empty()) {
@@ -251,7 +260,7 @@ pub fn machines(rollouts: &[Rollout]) -> Option<u64> {
 
 /// Whether an approval that does not count is of interest: one of the same change, or one that is still good and is for the same
 /// release and a cluster of these.
-fn is_about(judged: &Judged<'_>, approval: &Approval, asked: &Asked<'_>, standing: Standing) -> bool {
+fn is_about(judged: &Judged<'_>, approval: &Approval, asked: &ToApprove<'_>, standing: Standing) -> bool {
     if approval.digest == asked.digest {
         return true;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Judged;
-use super::approval::{self, Asked, can_lift};
+use super::approval::{self, ToApprove, can_lift};
 use crate::approval::{self as kept, Approval, Ledger, ReleaseId, Use};
 use crate::model::{Decision, Reason};
 use crate::policy::{self, ApprovalPlace, BreakGlass};
@@ -37,7 +37,7 @@ pub fn longest(glass: &BreakGlass) -> Duration {
 pub fn lift(
     judged: &Judged<'_>,
     reasons: &mut [Reason],
-    asked: &Asked<'_>,
+    asked: &ToApprove<'_>,
     wish: &Wish,
 ) -> (Option<BreakGlassReport>, Option<(String, Approval)>) {
     let blank = BreakGlassReport { reason: wish.reason.clone(), by: wish.by.clone(), ..BreakGlassReport::default() };
@@ -58,7 +58,7 @@ pub fn lift(
 }
 
 /// What is written down: an entry among the approvals that lets nothing through.
-fn entry(judged: &Judged<'_>, reasons: &[Reason], asked: &Asked<'_>, wish: &Wish) -> Approval {
+fn entry(judged: &Judged<'_>, reasons: &[Reason], asked: &ToApprove<'_>, wish: &Wish) -> Approval {
     let now = kept::to_the_second(judged.world.now);
     let host = &judged.world.host;
     let said: Vec<(String, String)> = reasons

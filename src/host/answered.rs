@@ -8,7 +8,7 @@ use crate::compare::{Change, changes};
 use crate::kinds::Versions;
 use crate::object::{Key, Veil};
 use crate::tree::Value;
-use crate::world::{Said, WriteMethod};
+use crate::world::{ServerSaid, WriteMethod};
 
 /// One answer of the API server beside what was predicted.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Agreement {
 }
 
 /// The answer to the write of a live object beside what was predicted of it.
-pub(super) fn changed(said: &Said, predicted: &AfterWrite, (key, live): (&Key, &Value)) -> Agreement {
+pub(super) fn changed(said: &ServerSaid, predicted: &AfterWrite, (key, live): (&Key, &Value)) -> Agreement {
     let newest = || Versions::of(&[]);
     let ours = match predicted {
         AfterWrite::Holds { predicted, .. } => {
@@ -67,20 +67,20 @@ pub(super) fn changed(said: &Said, predicted: &AfterWrite, (key, live): (&Key, &
         AfterWrite::Refused { .. } | AfterWrite::Recreated => None,
     };
     match (said, ours) {
-        (Said::NotAsked(why), _) => Agreement::NotAsked(why.clone()),
-        (Said::Holds(theirs), Some(ours)) => compared(changes(ours, theirs), theirs),
-        (Said::Holds(_), None) => Agreement::Accepted,
-        (Said::Refuses(words), Some(_)) => Agreement::Refused(words.clone()),
-        (Said::Refuses(_), None) => Agreement::Same,
+        (ServerSaid::NotAsked(why), _) => Agreement::NotAsked(why.clone()),
+        (ServerSaid::Holds(theirs), Some(ours)) => compared(changes(ours, theirs), theirs),
+        (ServerSaid::Holds(_), None) => Agreement::Accepted,
+        (ServerSaid::Refuses(words), Some(_)) => Agreement::Refused(words.clone()),
+        (ServerSaid::Refuses(_), None) => Agreement::Same,
     }
 }
 
 /// The answer to the write of a new object beside what is rendered of it.
-pub(super) fn created(said: &Said, rendered: &Value) -> Agreement {
+pub(super) fn created(said: &ServerSaid, rendered: &Value) -> Agreement {
     match said {
-        Said::NotAsked(why) => Agreement::NotAsked(why.clone()),
-        Said::Holds(theirs) => compared(of_rendered(rendered, theirs), theirs),
-        Said::Refuses(words) => Agreement::Refused(words.clone()),
+        ServerSaid::NotAsked(why) => Agreement::NotAsked(why.clone()),
+        ServerSaid::Holds(theirs) => compared(of_rendered(rendered, theirs), theirs),
+        ServerSaid::Refuses(words) => Agreement::Refused(words.clone()),
     }
 }
 

@@ -56,6 +56,6 @@ pub use nameless::refuse_nameless;
 pub use predict::{Prediction, predict, writes};
 
 pub(crate) use crate::world::compared as kinds;
-pub use crate::world::{Host, HostKind, ReleaseName, Said, ServerAnswer};
+pub use crate::world::{Host, HostKind, ReleaseName, ServerAnswer, ServerSaid};
 pub(crate) use refusals::stops_before_writes;
 pub(crate) use standing::{contested, may_apply, other_manager};

@@ -144,7 +144,7 @@ fn a_write_that_one_request_cannot_stand_for_says_why() {
 }
 
 /// A prediction by the server's word.
-fn answered(rendered: &[Value], live: &[Value], last: &[Value], said: Said) -> (Prediction, Prediction) {
+fn answered(rendered: &[Value], live: &[Value], last: &[Value], said: ServerSaid) -> (Prediction, Prediction) {
     let mut world = helm3(live, last);
     let key = super::tests::side(rendered).objects()[0].key.clone();
     world.answers = Some(vec![ServerAnswer { key, way: WriteMethod::MergePatch, said }]);
@@ -159,19 +159,19 @@ fn the_servers_answer_is_judged_beside_the_prediction_and_differences_are_named(
     let live = [ours(old.clone())];
     let (rendered, last) = ([old.clone()], [old]);
     let mut holds = live[0].clone();
-    let (ours, theirs) = answered(&rendered, &live, &last, Said::Holds(Box::new(holds.clone())));
+    let (ours, theirs) = answered(&rendered, &live, &last, ServerSaid::Holds(Box::new(holds.clone())));
     assert!(ours.pairs.is_empty() && theirs.pairs.is_empty());
     assert!(matches!(theirs.answered[0].verdict, Agreement::Same));
     holds["spec"]["version"] = json!("v1.31.0");
-    let (ours, theirs) = answered(&rendered, &live, &last, Said::Holds(Box::new(holds)));
+    let (ours, theirs) = answered(&rendered, &live, &last, ServerSaid::Holds(Box::new(holds)));
     assert!(ours.pairs.is_empty());
     assert_eq!(paths(&theirs.pairs[0]), ["spec.version"]);
     let Agreement::Different { changes, .. } = &theirs.answered[0].verdict else { panic!("a difference") };
     assert_eq!((&changes[0].before, &changes[0].after), (&Some(json!("v1.30.0")), &Some(json!("v1.31.0"))));
-    let (_, theirs) = answered(&rendered, &live, &last, Said::Refuses("not today".into()));
+    let (_, theirs) = answered(&rendered, &live, &last, ServerSaid::Refuses("not today".into()));
     assert_eq!((theirs.pairs[0].effect, theirs.pairs[0].rule.as_str()), (Effect::Rejected, "host/server-refuses"));
     assert!(theirs.pairs[0].because.contains("not today"));
-    let (_, theirs) = answered(&rendered, &live, &last, Said::NotAsked("so".into()));
+    let (_, theirs) = answered(&rendered, &live, &last, ServerSaid::NotAsked("so".into()));
     assert!(theirs.pairs.is_empty() && matches!(theirs.answered[0].verdict, Agreement::NotAsked(_)));
 }
 
@@ -180,13 +180,13 @@ fn of_a_new_object_only_what_is_rendered_is_compared_with_the_answer() {
     let new = control_plane(json!({"version": "v1.30.0"}));
     let mut holds = new.clone();
     holds["spec"]["rolloutStrategy"] = json!({"type": "RollingUpdate"});
-    let (_, theirs) = answered(std::slice::from_ref(&new), &[], &[], Said::Holds(Box::new(holds.clone())));
+    let (_, theirs) = answered(std::slice::from_ref(&new), &[], &[], ServerSaid::Holds(Box::new(holds.clone())));
     assert!(matches!(theirs.answered[0].verdict, Agreement::Same), "{:?}", theirs.answered);
     holds["spec"]["version"] = json!("v1.31.0");
-    let (_, theirs) = answered(std::slice::from_ref(&new), &[], &[], Said::Holds(Box::new(holds)));
+    let (_, theirs) = answered(std::slice::from_ref(&new), &[], &[], ServerSaid::Holds(Box::new(holds)));
     let Agreement::Different { changes, .. } = &theirs.answered[0].verdict else { panic!("a difference") };
     assert_eq!(changes.len(), 1);
-    let (_, theirs) = answered(&[new], &[], &[], Said::Refuses("no".into()));
+    let (_, theirs) = answered(&[new], &[], &[], ServerSaid::Refuses("no".into()));
     assert_eq!(theirs.pairs[0].effect, Effect::Rejected);
 }
 

@@ -8,7 +8,7 @@ use super::write::{AfterWrite, Before, write};
 use crate::model::RuleId;
 use crate::object::{Key, Object};
 use crate::tree::Value;
-use crate::world::{Said, ServerAnswer, WriteMethod};
+use crate::world::{ServerAnswer, ServerSaid, WriteMethod};
 
 /// One write of a rendered object.
 pub(super) struct Attempt<'a> {
@@ -90,7 +90,7 @@ pub(super) struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    fn to(&self, attempt: &Attempt<'_>) -> Option<&Said> {
+    fn to(&self, attempt: &Attempt<'_>) -> Option<&ServerSaid> {
         let is = |answer: &&ServerAnswer| answer.key == *attempt.key && answer.way == attempt.way;
         self.answers.iter().find(is).map(|answer| &answer.said)
     }
@@ -102,13 +102,13 @@ impl Server for Recorded<'_> {
         let (Some(said), Some(predicted)) = (self.to(attempt), &ours.outcome) else { return ours };
         let agreement = Some(changed(said, predicted, (before.key, before.live)));
         let outcome = match said {
-            Said::Holds(theirs) => {
+            ServerSaid::Holds(theirs) => {
                 Some(AfterWrite::Holds { predicted: (**theirs).clone(), blind: false, adopted: false })
             }
-            Said::Refuses(words) => {
+            ServerSaid::Refuses(words) => {
                 Some(AfterWrite::Refused { rule: RuleId::of("host/server-refuses"), because: refusal(words) })
             }
-            Said::NotAsked(_) => ours.outcome,
+            ServerSaid::NotAsked(_) => ours.outcome,
         };
         Reply { outcome, agreement, write: None }
     }
@@ -117,9 +117,9 @@ impl Server for Recorded<'_> {
         let Some(said) = self.to(attempt) else { return Reply::of(Ok(rendered)) };
         let agreement = Some(created(said, &rendered));
         let made = match said {
-            Said::Holds(theirs) => Ok((**theirs).clone()),
-            Said::Refuses(words) => Err((rendered, refusal(words))),
-            Said::NotAsked(_) => Ok(rendered),
+            ServerSaid::Holds(theirs) => Ok((**theirs).clone()),
+            ServerSaid::Refuses(words) => Err((rendered, refusal(words))),
+            ServerSaid::NotAsked(_) => Ok(rendered),
         };
         Reply { agreement, ..Reply::of(made) }
     }

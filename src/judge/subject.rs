@@ -14,7 +14,7 @@ use crate::kinds::{Role, Typed, diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Path, Segment};
-use crate::rules::Asked;
+use crate::rules::ChangedLeaf;
 use crate::tree::Value;
 
 /// What is known about one updated object.
@@ -199,8 +199,8 @@ impl Subject<'_> {
     }
 
     /// What the packs are asked about a leaf.
-    fn asked<'b>(&'b self, path: &'b Path, before: Option<&'b Value>, after: Option<&'b Value>) -> Asked<'b> {
-        Asked {
+    fn asked<'b>(&'b self, path: &'b Path, before: Option<&'b Value>, after: Option<&'b Value>) -> ChangedLeaf<'b> {
+        ChangedLeaf {
             key: self.key,
             path,
             before,

@@ -22,7 +22,7 @@ pub(super) struct Spot {
     /// Its bytes in the text.
     pub(super) range: Range<usize>,
     /// The placeholders that it holds.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<PlaceholderSpot>,
     /// The text that takes its place; `None` where nothing in it is replaced.
     pub(super) new: Option<String>,
     /// Why something in it cannot be replaced although its value is known.
@@ -33,7 +33,7 @@ pub(super) struct Spot {
 
 /// One placeholder inside a spot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PlaceholderSpot {
     /// Its late value, by its place in the policy.
     pub(super) value: usize,
     /// The layers around it, the outermost first.
@@ -149,7 +149,7 @@ fn plain(text: &str, standing: Standing<'_, '_>) -> Spot {
         Some(Ok((range, new))) => (range, Some(new), None),
         Some(Err(why)) => (range, None, Some(why)),
     };
-    Spot { range, places: vec![Place { value: target.value, layers }], new, refused, closed: false }
+    Spot { range, places: vec![PlaceholderSpot { value: target.value, layers }], new, refused, closed: false }
 }
 
 /// Opens one run of base64 characters.
@@ -271,7 +271,7 @@ fn opened_block(text: &str, block: &Block, look: Look<'_>) -> Option<Spot> {
 
 /// What stands in a layer.
 struct Inside {
-    places: Vec<Place>,
+    places: Vec<PlaceholderSpot>,
     new: Option<Vec<u8>>,
     refused: Option<String>,
     closed: bool,
@@ -338,15 +338,16 @@ fn in_bytes(bytes: &[u8], targets: &Targets<'_>, around: &[Layer]) -> Option<Ins
     }
     values.sort_unstable();
     values.dedup();
-    let places = values.into_iter().map(|value| Place { value, layers: around.to_vec() }).collect();
+    let places = values.into_iter().map(|value| PlaceholderSpot { value, layers: around.to_vec() }).collect();
     let refused = Some("data that is no text, or packed in a way that cannot be packed again".to_owned());
     Some(Inside { places, new: None, refused, closed: false })
 }
 
 /// The places of some spots, with one more step around each of them.
-pub(super) fn within(around: &[Layer], spots: Vec<Spot>) -> Vec<Place> {
+pub(super) fn within(around: &[Layer], spots: Vec<Spot>) -> Vec<PlaceholderSpot> {
     let places = spots.into_iter().flat_map(|spot| spot.places);
-    let deeper = places.map(|Place { value, layers }| Place { value, layers: [around, &layers].concat() });
+    let deeper =
+        places.map(|PlaceholderSpot { value, layers }| PlaceholderSpot { value, layers: [around, &layers].concat() });
     deeper.collect()
 }
 

@@ -23,5 +23,5 @@ pub use machine::{Member, Unit};
 pub use pair::{Action, Basis, Change, Pair, Sent, Within};
 pub use rule::RuleId;
 pub use said::{About, Course, DO, Finding, OR, Reason, Rollout, SET_BACK, Together};
-pub use upgrade::{Behaviour, NextWrite, Step, Upgrade};
+pub use upgrade::{Behaviour, NextWrite, Upgrade, UpgradeStep};
 pub use words::{age, plural};

@@ -9,9 +9,9 @@ use crate::object::Key;
 
 /// One provider, before the upgrade and after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Step"))]
 #[serde(rename_all = "camelCase")]
-pub struct Step {
+pub struct UpgradeStep {
     /// Its name, such as `cluster-api`.
     pub provider: String,
     /// The version that runs now; absent where it is not known.
@@ -21,7 +21,7 @@ pub struct Step {
     pub to: String,
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for UpgradeStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let from = self.from.as_deref().unwrap_or("(not known)");
         write!(f, "{} {from} -> {}", self.provider, self.to)
@@ -75,7 +75,7 @@ pub struct NextWrite {
 #[serde(rename_all = "camelCase")]
 pub struct Upgrade {
     /// The providers.
-    pub providers: Vec<Step>,
+    pub providers: Vec<UpgradeStep>,
     /// The behaviours that come with it.
     pub behaviours: Vec<Behaviour>,
     /// Fields whose next write does something else.

@@ -21,7 +21,7 @@ pub struct Rules {
 
 /// What is asked about one leaf of a change.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ChangedLeaf<'a> {
     /// The object.
     pub key: &'a Key,
     /// Place in the superset form.
@@ -126,7 +126,7 @@ impl Rules {
 
     /// The first rule that is about a change.
     #[must_use]
-    pub fn find(&self, asked: &Asked<'_>) -> Option<Hit> {
+    pub fn find(&self, asked: &ChangedLeaf<'_>) -> Option<Hit> {
         self.about(asked.key)
             .find_map(|pack| pack.rules.iter().find(|rule| rule.holds(asked, pack)).map(|rule| hit(rule, pack, asked)))
     }
@@ -164,7 +164,7 @@ impl Pack {
 
 impl Rule {
     /// Whether the rule is about this change.
-    pub(super) fn holds(&self, asked: &Asked<'_>, pack: &Pack) -> bool {
+    pub(super) fn holds(&self, asked: &ChangedLeaf<'_>, pack: &Pack) -> bool {
         // The version is asked for last, and only where it can decide: what nobody asks is judged once for all versions.
         self.paths.iter().any(|pattern| pattern.matches(asked.path))
             && self.when_holds(asked)
@@ -173,7 +173,7 @@ impl Rule {
     }
 
     /// Whether the conditions hold.
-    fn when_holds(&self, asked: &Asked<'_>) -> bool {
+    fn when_holds(&self, asked: &ChangedLeaf<'_>) -> bool {
         let when = &self.when;
         let one_of = |value: Option<&Value>, list: &[Value]| list.contains(value.unwrap_or(&Value::Null));
         let field = |object: &Value, path: &String, list: &[Value]| {
@@ -192,7 +192,7 @@ impl Rule {
 }
 
 /// Whether the innermost list item in which a field stands was not there before.
-fn is_in_new_item(asked: &Asked<'_>) -> bool {
+fn is_in_new_item(asked: &ChangedLeaf<'_>) -> bool {
     let mut item = asked.path.clone();
     while !matches!(item.segments().last(), Some(Segment::Index(_)) | None) {
         item.pop();
@@ -239,7 +239,7 @@ fn minor(text: &str) -> Option<&str> {
 }
 
 /// The rule, filled in for a change.
-pub(super) fn hit(rule: &Rule, pack: &Pack, asked: &Asked<'_>) -> Hit {
+pub(super) fn hit(rule: &Rule, pack: &Pack, asked: &ChangedLeaf<'_>) -> Hit {
     let because = if rule.because.contains('{') {
         let word = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.to_string(),

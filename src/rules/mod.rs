@@ -15,7 +15,7 @@ mod word_pages;
 
 pub use builtin::{is_known, known};
 pub use explain::{completions, explain, near};
-pub use matching::{Asked, Gates, Hit, Rules, Shift};
+pub use matching::{ChangedLeaf, Gates, Hit, Rules, Shift};
 pub use meta::check_pack;
 pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
 pub use pages::pages;

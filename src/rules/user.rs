@@ -3,7 +3,7 @@
 
 use super::meta::{PackFault, check_user_rules};
 use super::pack::Pack;
-use super::{Asked, Hit, Rules};
+use super::{ChangedLeaf, Hit, Rules};
 use crate::providers::core::RELEASE;
 use crate::tree::{Map, Value, json};
 use crate::yaml;
@@ -51,7 +51,7 @@ impl Rules {
 
     /// The rule of a user that is about a change, where it counts against what was decided so far.
     #[must_use]
-    pub fn by_user(&self, asked: &Asked<'_>, decided: &Hit) -> Option<Hit> {
+    pub fn by_user(&self, asked: &ChangedLeaf<'_>, decided: &Hit) -> Option<Hit> {
         self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind)).find_map(|pack| {
             let rule = pack.rules.iter().find(|rule| rule.holds(asked, pack))?;
             (rule.effect > decided.effect || rule.overrides).then(|| super::matching::hit(rule, pack, asked))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::forecast::{Foretold, machines, members};
-use super::{Forecast, matrix::Asked};
+use super::{Forecast, matrix::ScoreScope};
 use crate::kinds::Role;
 use crate::kinds::contract::{self, MACHINE};
 use crate::kinds::fields::{annotation, list, number, text};
@@ -37,15 +37,15 @@ pub(super) enum Became {
 }
 
 /// One forecast about one owner, and the next one about it.
-pub(super) struct Case<'a> {
+pub(super) struct ForecastCase<'a> {
     pub(super) world: &'a World,
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a ScoreScope,
     pub(super) forecast: &'a Forecast,
     pub(super) own: &'a Foretold,
     pub(super) next: Option<(&'a Forecast, &'a Foretold)>,
 }
 
-impl Case<'_> {
+impl ForecastCase<'_> {
     /// What became of it.
     pub(super) fn became(&self) -> Became {
         let Self { world, own, .. } = self;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::happened::{Became, Case};
+use super::happened::{Became, ForecastCase};
 use super::{Forecast, Foretold};
 use crate::object::Key;
 use crate::report::score::{Fate, ScoreMiss, ScoreOpen, ScoreOwner, ScoreReport, ScoreRow};
@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct ScoreScope {
     /// Forecasts from then on.
     pub since: Timestamp,
     /// How long a write is given until what it does is over.
@@ -22,7 +22,7 @@ pub struct Asked {
 /// Compares forecasts with the World as it is now. A forecast counts once for each owner of Machines that it is about; the next one
 /// about the same owner ends its time. What is not settled, and what cannot be told, is never counted as agreement.
 #[must_use]
-pub fn score(forecasts: &[Forecast], world: &World, asked: &Asked, kept: &str) -> ScoreReport {
+pub fn score(forecasts: &[Forecast], world: &World, asked: &ScoreScope, kept: &str) -> ScoreReport {
     let mut forecasts: Vec<&Forecast> = forecasts.iter().filter(|one| one.time >= asked.since).collect();
     forecasts.sort_by_key(|one| one.time);
     let mut sum = Sum::default();
@@ -39,7 +39,7 @@ pub fn score(forecasts: &[Forecast], world: &World, asked: &Asked, kept: &str) -
                 .iter()
                 .filter(|one| one.is_let_out())
                 .find_map(|one| Some((*one, one.owners.iter().find(|other| other.owner == own.owner)?)));
-            let became = Case { world, asked, forecast, own, next }.became();
+            let became = ForecastCase { world, asked, forecast, own, next }.became();
             sum.add(forecast, own, became);
         }
     }

@@ -70,7 +70,7 @@ fn forecast(fate: Fate, time: &str, present: &[&str]) -> Forecast {
 }
 
 fn scored(forecasts: &[Forecast], world: &World) -> ScoreReport {
-    let asked = Asked { since: Timestamp::UNIX_EPOCH, settle: SignedDuration::from_mins(15) };
+    let asked = ScoreScope { since: Timestamp::UNIX_EPOCH, settle: SignedDuration::from_mins(15) };
     score(forecasts, world, &asked, "here")
 }
 

@@ -8,4 +8,4 @@ mod matrix;
 
 pub use forecast::{Forecast, Foretold, Front};
 pub use kept::{File, ForecastError, Forecasts, Object};
-pub use matrix::{Asked, score};
+pub use matrix::{ScoreScope, score};

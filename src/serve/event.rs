@@ -12,7 +12,7 @@ const MESSAGE: usize = 1_000;
 
 /// What people hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct EventSaid {
     /// One word.
     pub(super) reason: &'static str,
     /// Whether somebody has to do something.
@@ -21,7 +21,7 @@ pub(super) struct Said {
     pub(super) line: String,
 }
 
-impl Said {
+impl EventSaid {
     /// The line, as long as an Event holds it.
     pub(super) fn message(&self) -> String {
         self.line.chars().take(MESSAGE).collect()
@@ -38,7 +38,7 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Says something of an object that was read.
-    pub(super) async fn event(&self, version: &str, kind: &str, object: &Value, said: &Said) -> Result<(), Fault> {
+    pub(super) async fn event(&self, version: &str, kind: &str, object: &Value, said: &EventSaid) -> Result<(), Fault> {
         let word =
             |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
         let (namespace, name, now) = (word("namespace"), word("name"), Timestamp::now());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::api::{Api, Fault};
-use super::event::{Reporter, Said};
+use super::event::{EventSaid, Reporter};
 use super::lease::{self, Lease};
 use super::log::Log;
 use crate::cluster::Cluster;
@@ -20,8 +20,8 @@ use crate::model::Decision;
 use crate::policy::{FluxValues, StoreKind};
 use crate::report::escape;
 use crate::session::late::fill::{Filled, Input, whole};
-use crate::session::late::publish::Place;
-use crate::session::late::{Asked, LateValues};
+use crate::session::late::publish::Destination;
+use crate::session::late::{LateSources, LateValues};
 use crate::session::{Live, Setup, Stop, Unobserved};
 use crate::tree::{Value, json};
 
@@ -126,7 +126,7 @@ impl Publisher {
         let level = if outcome.warns { "error" } else { "info" };
         self.log.line(level, "values", json!({"values": line, "reason": outcome.reason}));
         if let Some(object) = object {
-            let said = Said { reason: outcome.reason, warns: outcome.warns, line: outcome.line };
+            let said = EventSaid { reason: outcome.reason, warns: outcome.warns, line: outcome.line };
             if let Err(fault) = self.reporter.event("v1", CONFIG_MAP, &object, &said).await {
                 self.log.line("error", "people cannot be told", json!({"values": line, "why": fault.to_string()}));
             }
@@ -177,7 +177,7 @@ fn published(
         context: setup.told.context.clone(),
         ..ToldHost::default()
     };
-    let asked = Asked {
+    let asked = LateSources {
         policy: &setup.policy,
         folder: &setup.policy_folder,
         digest: "",
@@ -211,7 +211,7 @@ fn published(
     whole(text, &setup.policy)?;
     let used: Vec<&Settled> = settled.iter().collect();
     let kind = if values.secret { StoreKind::Secret } else { StoreKind::ConfigMap };
-    let place = Place { kind, name: values.name.clone(), key: values.key.clone(), replace: false };
+    let place = Destination { kind, name: values.name.clone(), key: values.key.clone(), replace: false };
     known.publish(&place, text, &used).map(Ok)
 }
 

@@ -3,7 +3,7 @@
 
 use anyhow::anyhow;
 
-use super::pins::{self, Place};
+use super::pins::{self, PinPlace};
 use super::{Ready, Setup, Stop, runtime};
 use crate::approval::{self, Approval, Ledger, LedgerError, Use};
 use crate::exit::Exit;
@@ -125,7 +125,7 @@ impl Commitment<'_> {
         let encrypt_to = &setup.policy.pins.encrypt_to;
         let pins = pins::signed(judgement.pins.iter().cloned(), by, &setup.policy_report.digest, encrypt_to)?;
         let place = match (setup.pin_file(), &setup.policy.pins.store) {
-            (Some(file), _) => Place::File(file),
+            (Some(file), _) => PinPlace::File(file),
             (None, None) => return Ok(()),
             (None, Some(store)) => {
                 let cluster = ready.cluster.as_ref().ok_or_else(|| {
@@ -138,7 +138,7 @@ impl Commitment<'_> {
                     Stop::undecided(anyhow!("no namespace is known for the pins in {store}; give --namespace"))
                 })?;
                 let object = pin::cluster::store(&setup.policy.pins, cluster.client().clone(), namespace);
-                Place::Object(object.ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?)
+                PinPlace::Object(object.ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?)
             }
         };
         place.update(|book| book.record(&pins)).map(drop)

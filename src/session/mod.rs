@@ -36,7 +36,7 @@ pub use observer::{Guard, Observer, Unobserved};
 pub use owners::{is_called, owners};
 pub use policy::{InForce, Untold, Whence};
 pub use read::Session;
-pub use releases::{Place, histories, place};
+pub use releases::{ClusterId, histories, place};
 pub use revisions::{Revisions, Trees};
 pub use runtime::runtime;
 pub use setup::{Base, Live, Setup, environment};

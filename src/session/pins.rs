@@ -11,14 +11,14 @@ use crate::policy::Policy;
 use crate::world::World;
 
 /// A place that pins are kept in.
-pub(super) enum Place {
+pub(super) enum PinPlace {
     /// A file beside the policy.
     File(FileStore),
     /// An object of the cluster.
     Object(ClusterStore),
 }
 
-impl Place {
+impl PinPlace {
     pub(super) fn read(&self) -> Result<Book, Stop> {
         match self {
             Self::File(file) => file.read().map_err(Stop::undecided),

@@ -17,7 +17,7 @@ use crate::world::World;
 const OF_FLUX: &str = "helm.toolkit.fluxcd.io/namespace";
 
 /// A Cluster by its namespace and name.
-pub type Place = (Option<String>, String);
+pub type ClusterId = (Option<String>, String);
 
 /// Reads the histories of the releases that have to do with what is asked about, or of all, into a World.
 ///
@@ -32,7 +32,7 @@ pub fn histories(world: &mut World, cluster: &Cluster, about: Option<&str>, setu
 /// The releases of the owners of Machines in a World that have to do with what is asked about, those of the Cluster with the
 /// newest Machine first.
 fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
-    let mut newest: BTreeMap<Place, String> = BTreeMap::new();
+    let mut newest: BTreeMap<ClusterId, String> = BTreeMap::new();
     for machine in world.live.of_kind(MACHINE) {
         let Ok(value) = machine.value() else { continue };
         let (Some(place), Some(made)) = (place(machine, &value), text(&value, "/metadata/creationTimestamp")) else {
@@ -43,7 +43,7 @@ fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
             made.clone_into(time);
         }
     }
-    let asked: Option<BTreeSet<Place>> = about.map(|about| {
+    let asked: Option<BTreeSet<ClusterId>> = about.map(|about| {
         let called = world.live.objects().iter().filter(|object| is_called(&object.key, about));
         called.filter_map(|object| place(object, object.value().ok()?.as_ref())).collect()
     });
@@ -85,7 +85,7 @@ fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
 
 /// The Cluster that an object is or belongs to.
 #[must_use]
-pub fn place(object: &Object, value: &Value) -> Option<Place> {
+pub fn place(object: &Object, value: &Value) -> Option<ClusterId> {
     let name = match kind(&object.key).role {
         Role::Cluster => Some(object.key.name.as_str()),
         _ => label(value, CLUSTER_NAME).or_else(|| text(value, "/spec/clusterName")),

@@ -18,7 +18,7 @@ use crate::policy;
 
 /// Which revisions.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct WhichRevisions<'a> {
     /// The branch that the change is for.
     pub base: &'a str,
     /// The revision that is judged.
@@ -99,7 +99,7 @@ impl Trees {
     ///
     /// # Errors
     /// When a revision is not there, or they share no history.
-    pub fn open(asked: Asked<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
+    pub fn open(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
         opened(asked, observer).map(Arc::new).map_err(Stop::usage)
     }
 
@@ -287,7 +287,7 @@ fn is_there(folder: &Path, revision: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn opened(Asked { base, head, at_tip }: Asked<'_>, observer: &dyn Observer) -> anyhow::Result<Trees> {
+fn opened(WhichRevisions { base, head, at_tip }: WhichRevisions<'_>, observer: &dyn Observer) -> anyhow::Result<Trees> {
     let prefix = git(&["rev-parse", "--show-prefix"])?;
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
     let real_top = std::fs::canonicalize(&top).unwrap_or_else(|_| top.clone());

@@ -110,7 +110,7 @@ pub struct ServerAnswer {
     /// How it would be written.
     pub way: WriteMethod,
     /// The answer.
-    pub said: Said,
+    pub said: ServerSaid,
 }
 
 impl std::fmt::Debug for ServerAnswer {
@@ -121,7 +121,7 @@ impl std::fmt::Debug for ServerAnswer {
 
 /// What an answer says.
 #[derive(Clone, PartialEq)]
-pub enum Said {
+pub enum ServerSaid {
     /// It would hold this.
     Holds(Box<Value>),
     /// It refuses the write, in its own words.

@@ -22,7 +22,7 @@ pub mod workload;
 pub(crate) use whole::whole;
 
 pub use coverage::{Asked, Coverage, Extent};
-pub use host::{Host, HostKind, ReleaseName, Said, ServerAnswer};
+pub use host::{Host, HostKind, ReleaseName, ServerAnswer, ServerSaid};
 pub use model::{
     Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
     WriteMethod,

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use rollgate::cluster;
-use rollgate::host::{self, Said, Signs, ToldHost};
+use rollgate::host::{self, ServerSaid, Signs, ToldHost};
 use rollgate::object::{Inventory, Key};
 use rollgate::world::World;
 use serde_json::{Value, json};
@@ -32,9 +32,9 @@ pub(crate) fn ask(bench: &Bench, rendered: &Inventory, world: &World) -> Answers
     });
     assert!(unread.is_empty(), "{unread:?}");
     let said = |said| match said {
-        Said::Holds(object) => Some(Ok(Value::from(&*object))),
-        Said::Refuses(words) => Some(Err(words)),
-        Said::NotAsked(_) => None,
+        ServerSaid::Holds(object) => Some(Ok(Value::from(&*object))),
+        ServerSaid::Refuses(words) => Some(Err(words)),
+        ServerSaid::NotAsked(_) => None,
     };
     answers.into_iter().map(|answer| (answer.key, said(answer.said))).collect()
 }

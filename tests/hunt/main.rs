@@ -117,7 +117,10 @@ fn play(stage: &mut Stage<'_>, write: &Write) -> Played {
     let forecast = stage.forecast(&objects, write.way);
     let asked = began.elapsed();
     let stream = Stage::stream(&objects);
-    let outcome = stage.act(objects, write.way, write.hurried);
+    // What was on its way out when the forecast was made is nothing that the write did, however late it is seen here.
+    let going = stage.going();
+    let mut outcome = stage.act(objects, write.way, write.hurried);
+    outcome.due.extend(going);
     let mark = score::mark(&forecast, &outcome, write.hurried);
     stage.announce(score::names(&forecast.report), &outcome.gone);
     Played { forecast, outcome, mark, stream, world: stage.world(), base, asked, took: began.elapsed() }

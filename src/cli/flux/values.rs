@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::flux::published::Became;
 use crate::late::Settled;
 use crate::policy::StoreKind;
-use crate::session::late::publish::Place;
+use crate::session::late::publish::Destination;
 
 /// Options of `flux values`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) fn run(args: PublishArgs, outside: &mut Outside<'_>) -> Result<Exit, 
     let PublishArgs { files, name, secret, key, replace, known, wait } = args;
     let asked = ValuesArgs { files, getter: false, call: Vec::new(), known, wait, commit: Commit::Always };
     let kind = if secret { StoreKind::Secret } else { StoreKind::ConfigMap };
-    let place = Place { kind, name, key, replace };
+    let place = Destination { kind, name, key, replace };
     with_values(&asked, outside, |text, known, settled, outside| {
         let used: Vec<&Settled> = settled.iter().collect();
         let (object, became) = known.publish(&place, text, &used)?;

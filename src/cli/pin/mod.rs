@@ -17,7 +17,7 @@ use super::{Outside, Stop};
 use crate::exit::Exit;
 use crate::policy::{self, Loaded};
 use crate::report::escape;
-use crate::session::late::{LateValues, Said};
+use crate::session::late::{LateValues, SourceSaid};
 use moves::Order;
 
 pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {

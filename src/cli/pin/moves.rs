@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::super::{Outside, Stop};
 use super::shown::shown;
-use super::{LateValues, Said, at, print};
+use super::{LateValues, SourceSaid, at, print};
 use crate::approval::to_the_second;
 use crate::exit::Exit;
 use crate::late;
@@ -55,9 +55,9 @@ pub(super) fn set(
     fits(policy, late, &value)?;
     // What the source says now is known to whoever sets another value; only what it says later is news.
     let over = match known.said(late) {
-        Said::Value { value: says, .. } => Some(says).filter(|says| !late::kind::same(late.kind, says, &value)),
-        Said::Nothing => None,
-        Said::Unasked(why) => {
+        SourceSaid::Value { value: says, .. } => Some(says).filter(|says| !late::kind::same(late.kind, says, &value)),
+        SourceSaid::Nothing => None,
+        SourceSaid::Unasked(why) => {
             unasked(known, late, order, &value, &why, outside)?;
             None
         }
@@ -104,13 +104,13 @@ pub(super) fn repin(
     let name = order.name;
     let late = late_of(policy, name)?;
     let (value, from) = match known.said(late) {
-        Said::Value { value, source } => (value, source),
-        Said::Nothing => {
+        SourceSaid::Value { value, source } => (value, source),
+        SourceSaid::Nothing => {
             return Err(Stop::undecided(anyhow!(
                 "{name}: no source has a value that could be pinned; rollgate pin verify {name} says why"
             )));
         }
-        Said::Unasked(why) => return Err(Stop::undecided(anyhow!("{name}: its source was not asked: {why}"))),
+        SourceSaid::Unasked(why) => return Err(Stop::undecided(anyhow!("{name}: its source was not asked: {why}"))),
     };
     fits(policy, late, &value)?;
     write(known, policy, late, order, Moved { value, over: None, from }, outside)

@@ -3,7 +3,7 @@
 use super::Read;
 use crate::compare::redact::Redactor;
 use crate::host::writers;
-use crate::judge::why::{self, Difference, Move, OwnerState, Step, ToldBy};
+use crate::judge::why::{self, Difference, Move, OwnerState, RevisionStep, ToldBy};
 use crate::kinds::Versions;
 use crate::kinds::contract::{CLUSTER, CLUSTER_CLASS, MACHINE, TOPOLOGY_OWNED};
 use crate::kinds::fields::{annotation, controller, is_in, label, text};
@@ -146,7 +146,7 @@ impl Teller<'_> {
     }
 
     /// A revision as it may be shown.
-    fn revision(&self, owner: &Key, step: Step) -> WhyRevision {
+    fn revision(&self, owner: &Key, step: RevisionStep) -> WhyRevision {
         let (was, is) = step.charts;
         let all = step.moves.len();
         WhyRevision {

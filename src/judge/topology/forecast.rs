@@ -16,10 +16,11 @@ use crate::judge::topology::patches::Patched;
 use crate::judge::topology::referenced;
 use crate::judge::topology::stop;
 use crate::judge::topology::values;
+use crate::judge::topology::weight;
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::side::Side as Whole;
 use crate::kinds::contract::{INFRASTRUCTURE, made_by};
-use crate::kinds::fields::text;
+use crate::kinds::fields::{number, text};
 use crate::kinds::{diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -89,10 +90,31 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
         let stays =
             |answer: &Answer| answer.rule == ROTATED.as_str() && is_in_use(stage, (cluster, before), after, part, made);
         if let Some(answer) = answer.filter(|answer| !stays(answer)) {
+            let reaches_none = answer.rule == ROTATED.as_str() && has_none(stage, cluster, before.cluster, id);
+            let answer = if reaches_none { for_the_next(stage.rules, &answer) } else { answer };
             out.push(Fate { word: id.0, name: id.1.clone(), answer });
         }
     }
     out
+}
+
+/// Whether a group of workers has no Machine and its owner wants none.
+fn has_none(
+    stage: &Stage<'_>,
+    key: &Key,
+    cluster: &Value,
+    (word, name, _): &(&'static str, String, &'static str),
+) -> bool {
+    let owner = || stage.before(&weight::owner(stage, key, cluster, word, name));
+    *word == "machineDeployment"
+        && weight::machines(stage, key, cluster, (word, name)) == Some(0)
+        && owner().is_some_and(|owner| number(&owner, "/spec/replicas") == Some(0))
+}
+
+/// What a rollout of a group without Machines is.
+fn for_the_next(rules: &Rules, answer: &Answer) -> Answer {
+    let because = format!("{}; it has no Machines, and the next ones are made with it", answer.because);
+    Answer::known(rules, Effect::Latent, ROTATED).saying(because)
 }
 
 /// Whether a part that comes out different is what is in use.

@@ -27,7 +27,7 @@ pub(crate) mod woken;
 use std::sync::Arc;
 
 use crate::hashed::{HashMap, HashSet};
-use crate::host::Said;
+use crate::host::ServerSaid;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
 pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers};
@@ -101,7 +101,7 @@ fn unruled(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Ans
         .answers
         .iter()
         .flatten()
-        .any(|answer| answer.key == *key && !matches!(answer.said, Said::NotAsked(_)));
+        .any(|answer| answer.key == *key && !matches!(answer.said, ServerSaid::NotAsked(_)));
     let class = stage.written_after(&class_of(key, new)?).filter(|_| !asked)?;
     let name = variables::uncomputed(old, new, &class)?;
     let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/variable-rule"));

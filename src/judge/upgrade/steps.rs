@@ -6,7 +6,7 @@ use semver::Version;
 
 use super::Wanted;
 use crate::kinds::versions::{Since, newest, parse};
-use crate::model::Step;
+use crate::model::UpgradeStep;
 use crate::providers::versions::named;
 use crate::providers::{PROVIDERS, RELEASES};
 use crate::world::World;
@@ -15,7 +15,7 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     /// As the report tells it.
-    pub(super) step: Step,
+    pub(super) step: UpgradeStep,
     /// Which way it goes.
     pub(super) way: Way,
     /// The version by which it is judged: the newest one that is known where a newer one comes.
@@ -84,7 +84,7 @@ fn turn(world: &World, provider: &str, to: &str) -> Turn {
         PROVIDERS.iter().flat_map(|provider| provider.changes).filter(comes).copied().collect();
     between.sort_by_key(|since| since.version);
     let texts: Vec<&str> = running.iter().map(|(_, text)| *text).collect();
-    let step = Step {
+    let step = UpgradeStep {
         provider: provider.to_owned(),
         from: Some(texts.join(" or ")).filter(|text| !text.is_empty()),
         to: to.to_owned(),

@@ -15,7 +15,7 @@ use crate::world::history::{History, Recorded};
 
 /// A revision that changed something.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct RevisionStep {
     /// Name of the release.
     pub release: String,
     /// Number of the revision.
@@ -56,8 +56,8 @@ struct Pair<'h> {
 
 impl<'h> Pair<'h> {
     /// The revision, with what it changed.
-    fn step(&self, moves: Vec<Move>) -> Step {
-        Step {
+    fn step(&self, moves: Vec<Move>) -> RevisionStep {
+        RevisionStep {
             release: self.history.name.clone(),
             number: self.new.number,
             previous: self.old.number,
@@ -95,7 +95,13 @@ fn pairs(histories: &[History]) -> Vec<Pair<'_>> {
 /// The revisions that changed a place of an owner, the newest first. `live` is the owner as it stands, in the superset form, by
 /// which the items of lists are found again.
 #[must_use]
-pub fn revisions(histories: &[History], key: &Key, live: &Value, path: &Path, versions: &Versions) -> Vec<Step> {
+pub fn revisions(
+    histories: &[History],
+    key: &Key,
+    live: &Value,
+    path: &Path,
+    versions: &Versions,
+) -> Vec<RevisionStep> {
     let changed = |pair: Pair<'_>| {
         let (old, new) = pair.both(key)?;
         let (old, new) = (machines::read(old, versions)?, machines::read(new, versions)?);
@@ -113,7 +119,7 @@ pub fn revisions(histories: &[History], key: &Key, live: &Value, path: &Path, ve
 /// The revisions that changed anything below a place of an object, the newest first: for a Cluster and its class, whose
 /// controllers write the owners.
 #[must_use]
-pub fn below(histories: &[History], key: &Key, at: &[&str], versions: &Versions) -> Vec<Step> {
+pub fn below(histories: &[History], key: &Key, at: &[&str], versions: &Versions) -> Vec<RevisionStep> {
     let path = at.iter().fold(Path::root(), |path, step| path.key(*step));
     let changed = |pair: Pair<'_>| {
         let (old, new) = pair.both(key)?;

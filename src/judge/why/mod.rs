@@ -6,7 +6,7 @@ mod past;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use self::history::{Move, Step, apart, below, like, places, revisions};
+pub use self::history::{Move, RevisionStep, apart, below, like, places, revisions};
 pub use self::past::{Rollout, ToldBy};
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;

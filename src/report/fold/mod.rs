@@ -9,7 +9,7 @@ mod together;
 
 use std::collections::BTreeSet;
 
-pub use names::{Crowd, Place, listed};
+pub use names::{ClusterName, Crowd, listed};
 pub use objects::{ChangeGroup, Each, ObjectGroup, Remark, Sides};
 pub use rows::{Count, Row};
 pub use said::{ReasonGroup, SaidGroup};
@@ -26,7 +26,7 @@ use names::Names;
 #[derive(Debug)]
 pub struct Folded<'r> {
     /// Every cluster whose Machines or objects it is about, in the order of their names.
-    pub clusters: BTreeSet<Place<'r>>,
+    pub clusters: BTreeSet<ClusterName<'r>>,
     /// What happens to Machines: deletions first, control planes before workers.
     pub rows: Vec<Row<'r>>,
     /// The reasons, the weightiest first. That a renamed template replaces Machines is said with the owner that moves to it.

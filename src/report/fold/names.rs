@@ -21,7 +21,7 @@ const LISTED: usize = 3;
 
 /// A cluster as people call it; the namespace where it tells more than the name does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place<'r> {
+pub struct ClusterName<'r> {
     /// Its namespace, where one is known.
     pub namespace: Option<&'r str>,
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Place<'r> {
 #[derive(Debug, Clone)]
 pub(super) struct Own<'r> {
     pub(super) key: Key,
-    cluster: Option<Place<'r>>,
+    cluster: Option<ClusterName<'r>>,
     old_name: Option<&'r str>,
     /// What moves to it, where it is a template of a new name.
     owner: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct Own<'r> {
 #[derive(Debug, Default)]
 pub(super) struct Names<'r> {
     /// The clusters of each namespace.
-    known: HashMap<Option<&'r str>, BTreeSet<Place<'r>>>,
+    known: HashMap<Option<&'r str>, BTreeSet<ClusterName<'r>>>,
     /// The cluster of each owner of Machines.
     of_owner: HashMap<&'r Key, &'r str>,
     /// Templates with a new name: namespace, old and new name, to the template.
@@ -95,11 +95,11 @@ impl<'r> Names<'r> {
     }
 
     fn know(&mut self, namespace: Option<&'r str>, name: &'r str) {
-        self.known.entry(namespace).or_default().insert(Place { namespace, name });
+        self.known.entry(namespace).or_default().insert(ClusterName { namespace, name });
     }
 
     /// Every cluster that is known.
-    pub(super) fn clusters(&self) -> BTreeSet<Place<'r>> {
+    pub(super) fn clusters(&self) -> BTreeSet<ClusterName<'r>> {
         self.known.values().flatten().copied().collect()
     }
 
@@ -157,7 +157,7 @@ impl<'r> Names<'r> {
     }
 
     /// The cluster of an object: what the report says, else the one whose name its own name begins with, else the only one.
-    fn cluster(&self, key: &Key) -> Option<Place<'r>> {
+    fn cluster(&self, key: &Key) -> Option<ClusterName<'r>> {
         let known = self.known.get(&key.namespace.as_deref())?;
         let named = |name: &str| known.iter().find(|place| place.name == name).copied();
         if let Some(name) = self.of_owner.get(key) {
@@ -278,7 +278,7 @@ pub struct Crowd<'r> {
     /// Their names, each once; with `<cluster>` in them where they belong to several clusters.
     pub names: Vec<String>,
     /// Their clusters, as far as they are known.
-    pub clusters: BTreeSet<Place<'r>>,
+    pub clusters: BTreeSet<ClusterName<'r>>,
     /// What stands for names that all of them share, and the names.
     shared: Vec<(&'static str, String)>,
 }
@@ -286,7 +286,7 @@ pub struct Crowd<'r> {
 impl<'r> Crowd<'r> {
     /// Of these objects; at least one.
     pub(super) fn of(members: &[Own<'r>]) -> Self {
-        let clusters: BTreeSet<Place<'r>> = members.iter().filter_map(|own| own.cluster).collect();
+        let clusters: BTreeSet<ClusterName<'r>> = members.iter().filter_map(|own| own.cluster).collect();
         let several = clusters.len() > 1;
         let mut seen = HashSet::default();
         let namespace = members.first().and_then(|own| own.key.namespace.as_ref());
@@ -334,7 +334,7 @@ impl<'r> Crowd<'r> {
 
     /// Kind, names and clusters in a few words; `all` is every cluster of the report, of which nobody needs the list again.
     #[must_use]
-    pub fn label(&self, all: &BTreeSet<Place<'_>>) -> String {
+    pub fn label(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         let place = self.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
         let names = match self.names.as_slice() {
             [] => String::new(),
@@ -348,7 +348,7 @@ impl<'r> Crowd<'r> {
 
     /// Their clusters in a few words; empty where it is one, which the names say.
     #[must_use]
-    pub fn of_clusters(&self, all: &BTreeSet<Place<'_>>) -> String {
+    pub fn of_clusters(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         match self.clusters.len() {
             0 | 1 => String::new(),
             count if count == all.len() && count > LISTED => format!("{count} clusters"),
@@ -360,10 +360,10 @@ impl<'r> Crowd<'r> {
 
 /// Names of clusters, numbered ones as a range.
 #[must_use]
-pub fn listed(places: &BTreeSet<Place<'_>>) -> String {
+pub fn listed(places: &BTreeSet<ClusterName<'_>>) -> String {
     let namespaces: HashSet<Option<&str>> = places.iter().map(|place| place.namespace).collect();
     let alone = namespaces.len() <= 1 || places.iter().all(|place| place.namespace == Some(place.name));
-    let label = |place: &Place<'_>| match place.namespace.filter(|_| !alone) {
+    let label = |place: &ClusterName<'_>| match place.namespace.filter(|_| !alone) {
         Some(namespace) => format!("{namespace}/{}", place.name),
         None => place.name.to_owned(),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{Crowd, Names, Own, Place};
+use super::names::{ClusterName, Crowd, Names, Own};
 use super::{by_effect, by_role};
 use crate::hashed::{HashMap, HashSet};
 use crate::model::{Decision, Effect};
@@ -41,7 +41,7 @@ pub struct SaidGroup<'r> {
 impl ReasonGroup<'_> {
     /// The sentence.
     #[must_use]
-    pub fn message(&self, all: &BTreeSet<Place<'_>>) -> String {
+    pub fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         sentence(self.crowd.as_ref(), &self.text, all)
     }
 }
@@ -49,12 +49,12 @@ impl ReasonGroup<'_> {
 impl SaidGroup<'_> {
     /// The sentence.
     #[must_use]
-    pub fn message(&self, all: &BTreeSet<Place<'_>>) -> String {
+    pub fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         sentence(self.crowd.as_ref(), &self.text, all)
     }
 }
 
-fn sentence(crowd: Option<&Crowd<'_>>, text: &str, all: &BTreeSet<Place<'_>>) -> String {
+fn sentence(crowd: Option<&Crowd<'_>>, text: &str, all: &BTreeSet<ClusterName<'_>>) -> String {
     crowd.map_or_else(|| text.to_owned(), |crowd| format!("{}{text}", crowd.label(all)))
 }
 

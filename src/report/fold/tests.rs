@@ -159,8 +159,8 @@ fn what_is_lost_comes_first_and_control_planes_before_workers() {
 #[test]
 fn clusters_with_numbers_are_a_range_and_no_other_is() {
     let listed = |names: &[(&str, &str)]| {
-        let places: BTreeSet<Place<'_>> =
-            names.iter().map(|(namespace, name)| Place { namespace: Some(*namespace), name }).collect();
+        let places: BTreeSet<ClusterName<'_>> =
+            names.iter().map(|(namespace, name)| ClusterName { namespace: Some(*namespace), name }).collect();
         super::listed(&places)
     };
     let in_one = |names: &[&'static str]| listed(&names.iter().map(|name| ("n", *name)).collect::<Vec<_>>());

@@ -10,7 +10,7 @@ mod wrap;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::fold::{self, Folded, Place};
+use super::fold::{self, ClusterName, Folded};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
 use crate::impact::counted;
 use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
@@ -80,7 +80,7 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
     let word = report.decision.word();
     let head = format!("rollgate: {}  ", page.paint.decision(report.decision));
     let mut what = summary(report);
-    let clusters: BTreeSet<&Place<'_>> = folded.rows.iter().flat_map(|row| &row.owners.clusters).collect();
+    let clusters: BTreeSet<&ClusterName<'_>> = folded.rows.iter().flat_map(|row| &row.owners.clusters).collect();
     if clusters.len() > 1 {
         what = format!("{what}, in {} clusters", clusters.len());
     }

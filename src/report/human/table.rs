@@ -7,7 +7,7 @@ use super::page::Page;
 use super::wrap::columns;
 use crate::hashed::HashSet;
 use crate::model::{Effect, Together};
-use crate::report::fold::{self, Count, Folded, Place, Row, listed};
+use crate::report::fold::{self, ClusterName, Count, Folded, Row, listed};
 use crate::report::{plural, sentence};
 
 /// The heads of the columns.
@@ -78,7 +78,7 @@ fn start(widths: &[usize; 4]) -> usize {
 }
 
 /// The clusters of a row, where they are several and not all.
-fn part(row: &Row<'_>, all: &BTreeSet<Place<'_>>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+fn part(row: &Row<'_>, all: &BTreeSet<ClusterName<'_>>, page: Page, out: &mut dyn Write) -> io::Result<()> {
     let some = row.owners.clusters.len();
     if some < 2 || some == all.len() {
         return Ok(());

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::judge::{Cleared, Judge, Judged};
 use self::look::{Memory, Name, Seen};
 use self::marks::Gated;
-use self::next::{Step, Then, Write};
+use self::next::{NextStep, Then, Write};
 use self::state::Verdict;
 use self::tell::Teller;
 use super::api::{Api, Fault};
@@ -328,12 +328,12 @@ impl Gate {
     /// Uses up what lets it through before it goes on; where that cannot be done, it does not go on. What is held leaves its report.
     async fn weighed(
         &self,
-        step: Step,
+        step: NextStep,
         seen: &Seen,
         state: Option<&state::State>,
         name: &Name,
         judged: Judged,
-    ) -> Step {
+    ) -> NextStep {
         let opens = step.write.as_ref().is_some_and(|write| write.suspend == Some(false));
         if !opens {
             if let Some(report) = judged.report.filter(|_| step.write.is_some())
@@ -380,7 +380,7 @@ impl Gate {
     }
 
     /// Tells people what was written.
-    async fn said(&self, name: &Name, release: &Value, step: &Step) {
+    async fn said(&self, name: &Name, release: &Value, step: &NextStep) {
         let state = step.write.as_ref().and_then(|write| write.state.as_ref());
         if let Some(state) = state {
             let about = json!({"release": name.to_string(), "phase": state.phase.word(), "digest": state.verdict});

@@ -32,7 +32,7 @@ pub struct Write {
 
 /// What people hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct NextSaid {
     /// One word.
     pub reason: &'static str,
     /// Whether somebody has to do something.
@@ -58,51 +58,51 @@ pub enum Then {
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct NextStep {
     /// The write.
     pub write: Option<Write>,
     /// What is said once it is written.
-    pub say: Option<Said>,
+    pub say: Option<NextSaid>,
     /// What comes then.
     pub then: Then,
 }
 
-impl Step {
+impl NextStep {
     const fn quiet(then: Then) -> Self {
         Self { write: None, say: None, then }
     }
 
-    fn to(suspend: Option<bool>, state: State, say: Option<Said>) -> Self {
+    fn to(suspend: Option<bool>, state: State, say: Option<NextSaid>) -> Self {
         Self { write: Some(Write { suspend, state: Some(state) }), say, then: Then::Look(Duration::ZERO) }
     }
 
-    fn forget(say: Option<Said>) -> Self {
+    fn forget(say: Option<NextSaid>) -> Self {
         Self { write: Some(Write { suspend: None, state: None }), say, then: Then::Rest }
     }
 }
 
-fn say(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<Said> {
-    Some(Said { reason, warns, waits: false, line: line.into() })
+fn say(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<NextSaid> {
+    Some(NextSaid { reason, warns, waits: false, line: line.into() })
 }
 
-fn wait(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<Said> {
-    say(reason, warns, line).map(|said| Said { waits: true, ..said })
+fn wait(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<NextSaid> {
+    say(reason, warns, line).map(|said| NextSaid { waits: true, ..said })
 }
 
 /// The next step.
 #[must_use]
-pub fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+pub fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> NextStep {
     if seen.deleting {
         return removed(state, seen, verdict);
     }
-    let Some(state) = state else { return if seen.asked { taken(seen) } else { Step::quiet(Then::Rest) } };
+    let Some(state) = state else { return if seen.asked { taken(seen) } else { NextStep::quiet(Then::Rest) } };
     if !seen.asked {
         let line =
             "it is no longer gated; it stays as it is, and flux resume helmrelease resumes it where it is suspended";
-        return Step::forget(say("NotGated", false, line));
+        return NextStep::forget(say("NotGated", false, line));
     }
     match state.phase {
-        Phase::Theirs if seen.suspended => Step::quiet(Then::Rest),
+        Phase::Theirs if seen.suspended => NextStep::quiet(Then::Rest),
         Phase::Theirs => back(state, seen, say("Gated", false, "resumed by hand; it is judged before Flux acts")),
         Phase::Resumed => resumed(state, seen),
         _ if !seen.suspended => {
@@ -115,7 +115,7 @@ pub fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -
 }
 
 /// A release that asks for the first time.
-fn taken(seen: &Observed) -> Step {
+fn taken(seen: &Observed) -> NextStep {
     let state = |phase, why: &str| State {
         phase,
         made: None,
@@ -127,52 +127,56 @@ fn taken(seen: &Observed) -> Step {
     };
     if seen.suspended {
         let why = "a person has suspended it; it is judged once a person resumes it";
-        return Step::to(None, state(Phase::Theirs, why), say("SuspendedByHand", false, why));
+        return NextStep::to(None, state(Phase::Theirs, why), say("SuspendedByHand", false, why));
     }
-    Step::to(Some(true), state(Phase::Waiting, "it is judged"), say("Gated", false, "it is judged before Flux acts"))
+    NextStep::to(
+        Some(true),
+        state(Phase::Waiting, "it is judged"),
+        say("Gated", false, "it is judged before Flux acts"),
+    )
 }
 
 /// Suspends it, to be judged.
-fn back(state: &State, seen: &Observed, said: Option<Said>) -> Step {
+fn back(state: &State, seen: &Observed, said: Option<NextSaid>) -> NextStep {
     let why = said.as_ref().map(|said| said.line.clone()).unwrap_or_default();
     let state = State { phase: Phase::Waiting, generation: 0, since: seen.now, why, ..state.clone() };
-    Step::to(Some(true), state, said)
+    NextStep::to(Some(true), state, said)
 }
 
 /// A release that is suspended by us.
-fn resting(state: &State, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+fn resting(state: &State, seen: &Observed, verdict: Option<&Verdict>) -> NextStep {
     let made = match &seen.made {
         Ok(made) => made,
-        Err(why) if state.phase == Phase::Waiting && state.why == *why => return Step::quiet(Then::Look(AGAIN)),
+        Err(why) if state.phase == Phase::Waiting && state.why == *why => return NextStep::quiet(Then::Look(AGAIN)),
         Err(why) => {
             let waiting = State { phase: Phase::Waiting, since: seen.now, why: why.clone(), ..state.clone() };
-            return Step::to(None, waiting, wait("Waiting", false, why.clone()));
+            return NextStep::to(None, waiting, wait("Waiting", false, why.clone()));
         }
     };
     if let Some(verdict) = verdict.filter(|verdict| !verdict.removal && verdict.made == *made) {
         return answered(state, seen, verdict);
     }
     if state.made.as_ref() != Some(made) {
-        return Step::quiet(Then::Judge);
+        return NextStep::quiet(Then::Judge);
     }
     match state.phase {
         Phase::Held | Phase::Undecided => due(seen, seen.judged.map(|at| age(at, seen.now)), RECHECK),
         // What failed as it is fails again; a person who asks is heard.
-        Phase::Failed => Step::quiet(if seen.stirred { Then::Judge } else { Then::Look(REST) }),
+        Phase::Failed => NextStep::quiet(if seen.stirred { Then::Judge } else { Then::Look(REST) }),
         Phase::Done => due(seen, Some(age(state.since, seen.now)), seen.interval),
-        _ => Step::quiet(Then::Judge),
+        _ => NextStep::quiet(Then::Judge),
     }
 }
 
 /// Judges it when its time has come.
-fn due(seen: &Observed, age: Option<Duration>, every: Duration) -> Step {
+fn due(seen: &Observed, age: Option<Duration>, every: Duration) -> NextStep {
     match age.and_then(|age| every.checked_sub(age)).filter(|left| !left.is_zero() && !seen.stirred) {
-        Some(left) => Step::quiet(Then::Look(left.min(REST))),
-        None => Step::quiet(Then::Judge),
+        Some(left) => NextStep::quiet(Then::Look(left.min(REST))),
+        None => NextStep::quiet(Then::Judge),
     }
 }
 
-fn answered(state: &State, seen: &Observed, verdict: &Verdict) -> Step {
+fn answered(state: &State, seen: &Observed, verdict: &Verdict) -> NextStep {
     let now = State {
         phase: Phase::Resumed,
         made: Some(verdict.made.clone()),
@@ -188,33 +192,33 @@ fn answered(state: &State, seen: &Observed, verdict: &Verdict) -> Step {
             // What happens at every interval is no news.
             let is_news = state.applied.as_ref() != Some(&verdict.made);
             let said = say("Allowed", false, format!("allowed; Flux may act; digest {}", verdict.digest));
-            return Step::to(Some(false), opened, said.filter(|_| is_news));
+            return NextStep::to(Some(false), opened, said.filter(|_| is_news));
         }
         Ruling::Hold => (Phase::Held, "Held"),
         Ruling::Undecided => (Phase::Undecided, "Undecided"),
     };
     let same = state.phase == phase && state.made.as_ref() == Some(&verdict.made) && state.why == verdict.line;
     if same {
-        return Step::quiet(Then::Look(REST));
+        return NextStep::quiet(Then::Look(REST));
     }
     let held = State { phase, why: verdict.line.clone(), ..now };
-    Step::to(None, held, wait(reason, true, verdict.line.clone()))
+    NextStep::to(None, held, wait(reason, true, verdict.line.clone()))
 }
 
 /// A release that helm-controller may act on: only on what was judged, and only until it is done.
-fn resumed(state: &State, seen: &Observed) -> Step {
+fn resumed(state: &State, seen: &Observed) -> NextStep {
     if seen.suspended {
         let why = "a person has suspended it; it is judged once a person resumes it";
         let theirs =
             State { phase: Phase::Theirs, generation: 0, since: seen.now, why: why.to_owned(), ..state.clone() };
-        return Step::to(None, theirs, say("SuspendedByHand", false, why));
+        return NextStep::to(None, theirs, say("SuspendedByHand", false, why));
     }
     if seen.generation != state.generation || seen.made.as_ref().ok() != state.made.as_ref() {
         return back(state, seen, say("ChangedWhileResumed", true, moved(state, seen)));
     }
-    let closed = |phase, why: String, applied: Option<Made>, said: Option<Said>| {
+    let closed = |phase, why: String, applied: Option<Made>, said: Option<NextSaid>| {
         let closed = State { phase, generation: 0, since: seen.now, why, applied, ..state.clone() };
-        Step::to(Some(true), closed, said)
+        NextStep::to(Some(true), closed, said)
     };
     let (before, age) = (state.applied.clone(), age(state.since, seen.now));
     let failed = |what: &str| format!("{what}: {}", seen.flux.said);
@@ -236,7 +240,7 @@ fn resumed(state: &State, seen: &Observed) -> Step {
         let why = failed("Flux does not come to an end, so it is suspended again");
         return closed(Phase::Done, why.clone(), before, say("NotDone", true, why));
     }
-    Step::quiet(Then::Look(CLOSE))
+    NextStep::quiet(Then::Look(CLOSE))
 }
 
 /// What is no longer as it was judged.
@@ -252,21 +256,21 @@ fn moved(state: &State, seen: &Observed) -> String {
 }
 
 /// A release that is being deleted: what is suspended Flux forgets without uninstalling it, so it is kept until its removal was judged.
-fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> Step {
+fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> NextStep {
     if !seen.guarded {
-        return Step::quiet(Then::Rest);
+        return NextStep::quiet(Then::Rest);
     }
-    let Some(state) = state else { return Step::forget(None) };
+    let Some(state) = state else { return NextStep::forget(None) };
     if !seen.flux.installed {
-        return Step::forget(None);
+        return NextStep::forget(None);
     }
     if !seen.asked || state.phase == Phase::Theirs || state.phase.is_open() && seen.suspended {
         let line = "it goes without being uninstalled, as Flux has it with what a person suspends";
-        return Step::forget(say("NotUninstalled", true, line));
+        return NextStep::forget(say("NotUninstalled", true, line));
     }
     let age = age(state.since, seen.now);
     match (state.phase, seen.suspended) {
-        (Phase::Removing, false) if age < seen.timeout + GRACE => return Step::quiet(Then::Look(CLOSE)),
+        (Phase::Removing, false) if age < seen.timeout + GRACE => return NextStep::quiet(Then::Look(CLOSE)),
         (_, false) => {
             let line = "it is deleted, and suspended until its removal is allowed";
             return back(state, seen, say("RemovalWaits", false, line));
@@ -277,7 +281,7 @@ fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) ->
         let is_judged = matches!(state.phase, Phase::Held | Phase::Undecided);
         let judged = seen.judged.filter(|_| is_judged).map(|at| self::age(at, seen.now));
         let step = due(seen, judged, RECHECK);
-        return if step.then == Then::Judge { Step::quiet(Then::JudgeRemoval) } else { step };
+        return if step.then == Then::Judge { NextStep::quiet(Then::JudgeRemoval) } else { step };
     };
     let (phase, suspend, reason) = match verdict.answer {
         Ruling::Allow => (Phase::Removing, Some(false), "RemovalAllowed"),
@@ -285,7 +289,7 @@ fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) ->
         Ruling::Undecided => (Phase::Undecided, None, "RemovalUndecided"),
     };
     if suspend.is_none() && state.phase == phase && state.why == verdict.line {
-        return Step::quiet(Then::Look(REST));
+        return NextStep::quiet(Then::Look(REST));
     }
     let open = suspend.is_some();
     let line = if open { "its removal is allowed; Flux may uninstall it".to_owned() } else { verdict.line.clone() };
@@ -297,7 +301,7 @@ fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) ->
         why: line.clone(),
         ..state.clone()
     };
-    Step::to(suspend, now, say(reason, !open, line))
+    NextStep::to(suspend, now, say(reason, !open, line))
 }
 
 /// How long ago something was; none where a clock went back.

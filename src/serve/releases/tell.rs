@@ -10,7 +10,7 @@ use super::super::api::{Api, Fault};
 use super::super::event::{self, Reporter, SPEAKER, seconds};
 use super::look::Name;
 use super::marks;
-use super::next::Said;
+use super::next::NextSaid;
 use super::state::{Phase, State};
 use crate::flux::RELEASES;
 use crate::kinds::contract::CONFIG_MAP;
@@ -36,9 +36,9 @@ pub(super) struct Teller {
 
 impl Teller {
     /// Says something of a HelmRelease. What cannot be said is given back, for the log: nothing waits for it.
-    pub(super) async fn say(&self, release: &Value, said: &Said) -> Vec<String> {
+    pub(super) async fn say(&self, release: &Value, said: &NextSaid) -> Vec<String> {
         let mut faults = Vec::new();
-        let event = crate::serve::event::Said { reason: said.reason, warns: said.warns, line: said.line.clone() };
+        let event = crate::serve::event::EventSaid { reason: said.reason, warns: said.warns, line: said.line.clone() };
         let message = event.message();
         if let Err(fault) =
             self.reporter.event(&format!("{RELEASES}/{}", super::look::VERSION), "HelmRelease", release, &event).await
@@ -110,13 +110,13 @@ fn about(release: &Value) -> Value {
 }
 
 /// An event as Flux's controllers send it to notification-controller (fluxcd/pkg `apis/event/v1beta1`).
-fn notice(release: &Value, said: &Said, message: &str) -> Value {
+fn notice(release: &Value, said: &NextSaid, message: &str) -> Value {
     let severity = if said.warns { "error" } else { "info" };
     json!({"involvedObject": about(release), "severity": severity, "timestamp": seconds(Timestamp::now()), "message": message,
         "reason": said.reason, "reportingController": SPEAKER})
 }
 
-async fn notify(url: &str, release: &Value, said: &Said, message: &str) -> Result<(), String> {
+async fn notify(url: &str, release: &Value, said: &NextSaid, message: &str) -> Result<(), String> {
     let address = Address { url, ca: None, folder: Path::new("."), limit: PATIENCE };
     address.post(notice(release, said, message).to_string().into_bytes()).await
 }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn notification_controller_hears_what_flux_would_send() {
         let release = json!({"metadata": {"name": "edge", "namespace": "telco", "uid": "u", "resourceVersion": "7"}});
-        let said = Said { reason: "Held", warns: true, waits: true, line: "hold: x".to_owned() };
+        let said = NextSaid { reason: "Held", warns: true, waits: true, line: "hold: x".to_owned() };
         let notice = notice(&release, &said, &said.line);
         assert_eq!(notice["involvedObject"]["kind"], "HelmRelease");
         assert_eq!(notice["involvedObject"]["uid"], "u");

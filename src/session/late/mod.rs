@@ -16,7 +16,7 @@ use jiff::Timestamp;
 pub(super) use waiting::Pending;
 use waiting::Watched;
 
-use super::pins::{self, Place};
+use super::pins::{self, PinPlace};
 use super::{Commit, Live, Observer, Stop, connect, detect, environment, runtime};
 use crate::cluster::plan::{GroupKind, ObjectRead, Use};
 use crate::cluster::{Cluster, Lookup};
@@ -30,7 +30,7 @@ use crate::world::{LiveKind, SourceReading, World, files};
 
 /// Where late values are known from.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct LateSources<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The folder that its files start from.
@@ -51,7 +51,7 @@ pub struct Asked<'a> {
 
 /// What the source of a late value says now.
 #[derive(Debug)]
-pub enum Said {
+pub enum SourceSaid {
     /// A value that may be used.
     Value {
         /// The value.
@@ -89,8 +89,8 @@ impl<'a> LateValues<'a> {
     ///
     /// # Errors
     /// When the files that were told cannot be read.
-    pub fn new(asked: Asked<'a>) -> Result<Self, Stop> {
-        let Asked { policy, folder, digest, told, live, now, deadline, wait } = asked;
+    pub fn new(asked: LateSources<'a>) -> Result<Self, Stop> {
+        let LateSources { policy, folder, digest, told, live, now, deadline, wait } = asked;
         let env = environment();
         let detected = detect(&told, None, &env);
         let now = now.unwrap_or_else(Timestamp::now);
@@ -242,10 +242,10 @@ impl<'a> LateValues<'a> {
     }
 
     /// What the source of a late value says now. What cannot be asked is not silent.
-    pub fn said(&mut self, value: &LateValue) -> Said {
+    pub fn said(&mut self, value: &LateValue) -> SourceSaid {
         let names = BTreeSet::from([value.name.clone()]);
         if let Err(stop) = self.connect(!late::wanted(self.policy, &names, None).is_empty()) {
-            return Said::Unasked(format!("{:#}", stop.error));
+            return SourceSaid::Unasked(format!("{:#}", stop.error));
         }
         let readings = self.runtime.block_on(self.read(&names));
         let alone = LateValue { pin: PinMode::Follow, ..value.clone() };
@@ -260,9 +260,9 @@ impl<'a> LateValues<'a> {
         };
         let settled = late::settle(self.policy, &alone, evidence);
         match (&settled.value, settled.state) {
-            (Some(value), _) => Said::Value { value: value.clone(), source: settled.source },
-            (None, LateState::Missing | LateState::Symbolic) => Said::Nothing,
-            (None, _) => Said::Unasked(settled.reason.map(|reason| reason.message).unwrap_or_default()),
+            (Some(value), _) => SourceSaid::Value { value: value.clone(), source: settled.source },
+            (None, LateState::Missing | LateState::Symbolic) => SourceSaid::Nothing,
+            (None, _) => SourceSaid::Unasked(settled.reason.map(|reason| reason.message).unwrap_or_default()),
         }
     }
 }
@@ -310,13 +310,13 @@ impl LateValues<'_> {
     }
 
     /// Where the policy keeps the pins, where that can be reached from here.
-    fn pin_place(&self) -> Result<Option<Place>, Stop> {
+    fn pin_place(&self) -> Result<Option<PinPlace>, Stop> {
         if let Some(file) = pins::file(self.policy, self.folder) {
-            return Ok(Some(Place::File(file)));
+            return Ok(Some(PinPlace::File(file)));
         }
         let (Some(_), Some(cluster)) = (self.policy.pins.in_cluster(), &self.cluster) else { return Ok(None) };
         let namespace = self.namespace("the pins")?;
-        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace).map(Place::Object))
+        Ok(in_cluster::store(&self.policy.pins, cluster.client().clone(), namespace).map(PinPlace::Object))
     }
 
     /// The namespace that something is written into.

@@ -1,12 +1,13 @@
 //! What rollgate foretells of a write, from the cluster and from a snapshot of it.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::helm::{Run, rollgate};
-use crate::objects::Objects;
+use crate::objects::{Objects, text};
 use crate::steps::Way;
 
 use super::{Stage, Writer};
@@ -53,6 +54,19 @@ impl Stage<'_> {
     /// The file of the last snapshot.
     pub(crate) fn world(&self) -> PathBuf {
         self.space.dir.join("world.json")
+    }
+
+    /// The Machines that the last snapshot shows on their way out.
+    pub(crate) fn going(&self) -> Vec<String> {
+        let world = fs::read_to_string(self.world()).unwrap_or_default();
+        let world: Value = serde_json::from_str(&world).unwrap_or_default();
+        let live = world["world"]["live"].as_array().into_iter().flatten();
+        let going = live.filter(|object| {
+            object["kind"] == "Machine"
+                && object["metadata"]["namespace"] == *self.space.namespace
+                && !object["metadata"]["deletionTimestamp"].is_null()
+        });
+        going.map(|machine| text(&machine["metadata"]["name"])).collect()
     }
 
     /// Runs rollgate on a stream as this writer would.
