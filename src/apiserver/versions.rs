@@ -59,8 +59,15 @@ pub(crate) fn goes_through_another(live: &Value, rendered: &Value, applier: Appl
 /// Whether this manager applied last in another version of the object than it does now: what is merged goes into that version and comes back
 /// (structured-merge-diff v6 `merge/update.go`, `prune`), and lists that are maps there come back sorted. Entries of others in an older version
 /// leave the order alone, as seen with Kubernetes 1.34.
+///
+/// Updates that the host makes its own before it applies keep their version, that of the first one (client-go `util/csaupgrade`,
+/// `upgradeManagedFields`); those of kubectl become its own only after the first apply.
 pub(crate) fn comes_from_another(live: &Value, rendered: &Value, applier: Applier<'_>) -> bool {
-    owners(live).iter().any(|entry| is_mine(entry, applier) && converts(entry, rendered))
+    let own = |entry: &&Ownership| entry.manager == applier.manager && entry.subresource.is_empty();
+    let entries = owners(live);
+    let mut mine = entries.iter().filter(own);
+    let applied = mine.clone().find(|entry| entry.operation == "Apply");
+    applied.or_else(|| mine.next().filter(|_| applier.adopts_updates)).is_some_and(|entry| converts(entry, rendered))
 }
 
 /// Whether an object is converted between the version of an entry and the one that is written.

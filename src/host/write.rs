@@ -334,22 +334,28 @@ mod tests {
                 "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"extraArgs": list}}}}})
         };
         let key = Key::new("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", Some("n"), "cp");
-        let first = |mine: &str, theirs: &str| {
+        let first_of = |operation: &str, (mine, theirs): (&str, &str), applier: Applier<'_>| {
             let mut live = args(["v", "profiling"]);
-            let entry = |manager: &str, version: &str| {
-                json!({"manager": manager, "operation": "Apply", "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
+            let entry = |manager: &str, operation: &str, version: &str| {
+                json!({"manager": manager, "operation": operation, "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
                     "fieldsV1": {"f:spec": {"f:replicas": {}}}})
             };
-            live["metadata"]["managedFields"] = json!([entry("helm", mine), entry("other", theirs)]);
+            live["metadata"]["managedFields"] =
+                json!([entry("helm", operation, mine), entry("other", "Apply", theirs)]);
             let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, filled: &|_| None };
-            let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), HELM);
+            let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), applier);
             let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
             let at = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/name";
             predicted.pointer(at).and_then(Value::as_str).expect("a name").to_owned()
         };
+        let first = |mine: &str, theirs: &str| first_of("Apply", (mine, theirs), HELM);
         assert_eq!(first("v1beta1", "v1beta2"), "profiling");
-        // Another one's older version leaves the order alone.
+        // Another one's older version leaves the order alone, and so do updates that the host does not make its own.
         assert_eq!(first("v1beta2", "v1beta1"), "v");
+        assert_eq!(first_of("Update", ("v1beta1", "v1beta2"), HELM), "v");
+        // Helm 4 makes its own what Helm 3 patched; seen with both.
+        let adopts = Applier { adopts_updates: true, ..HELM };
+        assert_eq!(first_of("Update", ("v1beta1", "v1beta2"), adopts), "profiling");
     }
 
     #[test]
