@@ -56,9 +56,10 @@ pub(crate) fn goes_through_another(live: &Value, rendered: &Value, applier: Appl
     entries.iter().any(|entry| is_mine(entry, applier)) && entries.iter().any(|entry| converts(entry, rendered))
 }
 
-/// Whether this manager applied last in another version of the object than it does now: what is merged goes into that version and comes back
-/// (structured-merge-diff v6 `merge/update.go`, `prune`), and lists that are maps there come back sorted. Entries of others in an older version
-/// leave the order alone, as seen with Kubernetes 1.34.
+/// Whether this manager applied last in another version of the object than it does now: what is merged goes into that version, loses what is
+/// no longer applied, and comes back as the result (structured-merge-diff v6 `merge/update.go`, `prune`, `addBackDanglingItems`), so that lists
+/// that are maps there come back sorted. What others own in an older version is looked up there as a set alone and leaves the order as it is;
+/// seen with Kubernetes 1.34.
 ///
 /// Updates that the host makes its own before it applies keep their version, that of the first one (client-go `util/csaupgrade`,
 /// `upgradeManagedFields`); those of kubectl become its own only after the first apply.

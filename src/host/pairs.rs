@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::HostKind;
 use super::predict::Run;
 use super::reprint;
-use super::write::sent;
+use super::write::{Definition, sent};
 use crate::compare::{Action, Change, Pair, changes};
 use crate::kinds::Versions;
 use crate::kinds::shapes::Shape;
@@ -14,6 +14,7 @@ use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Key, LoadError, Object};
+use crate::providers::core::RELEASE as CORE;
 use crate::providers::kind;
 use crate::schema;
 use crate::tree::Value;
@@ -119,6 +120,23 @@ pub(super) fn refused_by_schema(
     Some(format!(
         "the API server refuses the write: spec.{first} must not be empty, so leave it out; the release stops half-way"
     ))
+}
+
+/// What is known of the kind of an object, in the version in which it is written.
+pub(super) struct Defined<'a> {
+    pub(super) key: &'a Key,
+    pub(super) api_version: &'a str,
+    pub(super) versions: &'a dyn Fn() -> Versions,
+}
+
+impl Definition for Defined<'_> {
+    fn filled(&self, object: &Value) -> Option<Value> {
+        filled_by_webhook(self.key, self.api_version, object, &(self.versions)())
+    }
+
+    fn has_older_versions(&self) -> bool {
+        (self.versions)().is_known(CORE.name)
+    }
 }
 
 /// An object with what the webhook of its kind fills in, where it has one that is known.

@@ -7,7 +7,7 @@ use super::answered::{Agreement, Answered};
 use super::argo::Application;
 use super::ask::{Sender, Write};
 use super::locate::{Located, Locator};
-use super::pairs::{filled_by_webhook, nulls_read, refused_by_schema};
+use super::pairs::{Defined, nulls_read, refused_by_schema};
 use super::removals::Takers;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
@@ -359,9 +359,10 @@ impl<'a> Run<'a> {
         if let Some(because) = self.not_in_the_last(object, way) {
             return Some(AfterWrite::Refused { rule: RuleId::of("host/rollback-without-last"), because });
         }
-        let filled = |value: &Value| filled_by_webhook(&live.key, &object.api_version, value, &self.versions());
+        let versions = || self.versions();
+        let definition = Defined { key: &live.key, api_version: &object.api_version, versions: &versions };
         let says_owners = self.world.coverage != Coverage::Whole;
-        let before = Before { key: &live.key, live: live_value, last, says_owners, filled: &filled };
+        let before = Before { key: &live.key, live: live_value, last, says_owners, definition: &definition };
         let attempt = self.attempt_of(object, &live.key, way);
         let reply = if way == WriteMethod::ServerSideApply && !self.server.gets_what_is_sent() {
             self.server.change(&attempt, &before, &nulls_read(&live.key, rendered, || self.versions()))

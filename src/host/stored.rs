@@ -46,14 +46,17 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
     }
 }
 
-/// Sorts such lists of an object, as they come back from an older version.
-pub(super) fn sort(key: &Key, object: &mut Value) {
+/// Sorts such lists of an object, as they come back from an older version. Where it is not sure that they go there, a list that would
+/// come back as it is live keeps the order in which it is written.
+pub(super) fn sort(key: &Key, object: &mut Value, unless_live: Option<&Value>) {
     let Some(place) = kind(key).config_place() else { return };
     for list in ARGUMENTS {
-        if let Some(Value::Array(items)) = object.pointer_mut(&format!("{place}{list}")).filter(|list| !is_sorted(list))
-        {
-            let mut sorted: Vec<Value> = items.iter().cloned().collect();
-            sorted.sort_by(|one, other| text(one, "/name").cmp(&text(other, "/name")));
+        let at = format!("{place}{list}");
+        let Some(Value::Array(items)) = object.pointer_mut(&at).filter(|list| !is_sorted(list)) else { continue };
+        let mut sorted: Vec<Value> = items.iter().cloned().collect();
+        sorted.sort_by(|one, other| text(one, "/name").cmp(&text(other, "/name")));
+        let live = unless_live.and_then(|live| live.pointer(&at)).and_then(Value::as_array);
+        if live.is_none_or(|live| !live.iter().eq(&sorted)) {
             *items = sorted.into();
         }
     }

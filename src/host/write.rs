@@ -26,9 +26,27 @@ pub(super) struct Before<'a> {
     pub(super) last: Last<'a>,
     /// Whether managed fields were asked for, so that an object that says none has none.
     pub(super) says_owners: bool,
-    /// An object with what the webhook of its kind fills in, where it has one.
-    pub(super) filled: &'a dyn Fn(&Value) -> Option<Value>,
+    /// What is known of its kind.
+    pub(super) definition: &'a dyn Definition,
 }
+
+/// What is known of how the API server holds objects of a kind; nothing, where nobody says more.
+pub(super) trait Definition {
+    /// An object with what the webhook of its kind fills in, where it has one.
+    fn filled(&self, _object: &Value) -> Option<Value> {
+        None
+    }
+
+    /// Whether the versions that its objects were written in before are there for sure, to be converted to.
+    fn has_older_versions(&self) -> bool {
+        false
+    }
+}
+
+/// A kind of which nothing is known.
+pub(super) struct Untold;
+
+impl Definition for Untold {}
 
 /// What the host wrote last time.
 #[derive(Clone, Copy)]
@@ -198,7 +216,9 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     match apply_owned((before.live, entries), rendered, schema, applier, keeps_nulls) {
         Applied::Merged(mut predicted) => {
             if comes_from_another(before.live, rendered, applier) {
-                stored::sort(before.key, &mut predicted);
+                // Without that version nothing is converted (`prune` of the same file); then what differs from live counts.
+                let live = Some(before.live).filter(|_| !before.definition.has_older_versions());
+                stored::sort(before.key, &mut predicted, live);
             }
             AfterWrite::sure(predicted)
         }
@@ -215,7 +235,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
 
 /// An apply that leaves nulls: the schema refuses those that no webhook fills in first.
 fn nulled(before: &Before<'_>, nulls: &[Path], merged: Value) -> AfterWrite {
-    let filled = (before.filled)(&merged);
+    let filled = before.definition.filled(&merged);
     let is_filled = |path: &Path| filled.as_ref().is_some_and(|filled| path.get(filled).is_some());
     let Some(path) = nulls.iter().find(|path| !is_filled(path)) else { return AfterWrite::sure(merged) };
     AfterWrite::Refused {
@@ -284,7 +304,7 @@ mod tests {
 
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        match write(way, &Before { key: &key, live, last, says_owners: false, filled: &|_| None }, rendered, HELM) {
+        match write(way, &Before { key: &key, live, last, says_owners: false, definition: &Untold }, rendered, HELM) {
             AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
             AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
             AfterWrite::Recreated => panic!("made anew"),
@@ -328,25 +348,39 @@ mod tests {
 
     #[test]
     fn an_apply_that_changes_its_version_sorts_arguments() {
+        /// A kind whose older versions are there for sure.
+        struct Sure;
+        impl Definition for Sure {
+            fn has_older_versions(&self) -> bool {
+                true
+            }
+        }
         let args = |names: [&str; 2]| {
             let list: Vec<Value> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
             json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": {"name": "cp"},
                 "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"extraArgs": list}}}}})
         };
         let key = Key::new("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", Some("n"), "cp");
-        let first_of = |operation: &str, (mine, theirs): (&str, &str), applier: Applier<'_>| {
-            let mut live = args(["v", "profiling"]);
+        let of = |live: [&str; 2],
+                  definition: &dyn Definition,
+                  (operation, mine, theirs): (&str, &str, &str),
+                  applier: Applier<'_>| {
+            let mut live = args(live);
             let entry = |manager: &str, operation: &str, version: &str| {
                 json!({"manager": manager, "operation": operation, "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
                     "fieldsV1": {"f:spec": {"f:replicas": {}}}})
             };
             live["metadata"]["managedFields"] =
                 json!([entry("helm", operation, mine), entry("other", "Apply", theirs)]);
-            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, filled: &|_| None };
+            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, definition };
             let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), applier);
             let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
             let at = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/name";
             predicted.pointer(at).and_then(Value::as_str).expect("a name").to_owned()
+        };
+        let stored = ["v", "profiling"];
+        let first_of = |operation: &str, (mine, theirs): (&str, &str), applier: Applier<'_>| {
+            of(stored, &Untold, (operation, mine, theirs), applier)
         };
         let first = |mine: &str, theirs: &str| first_of("Apply", (mine, theirs), HELM);
         assert_eq!(first("v1beta1", "v1beta2"), "profiling");
@@ -356,6 +390,10 @@ mod tests {
         // Helm 4 makes its own what Helm 3 patched; seen with both.
         let adopts = Applier { adopts_updates: true, ..HELM };
         assert_eq!(first_of("Update", ("v1beta1", "v1beta2"), adopts), "profiling");
+        // A list that would come back as it is live comes back so only where that version is there for sure.
+        let again =
+            |definition: &dyn Definition| of(["profiling", "v"], definition, ("Apply", "v1beta1", "v1beta2"), HELM);
+        assert_eq!((again(&Sure), again(&Untold)), ("profiling".to_owned(), "v".to_owned()));
     }
 
     #[test]
@@ -372,7 +410,7 @@ mod tests {
         let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
             LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, filled: &|_| None };
+        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, definition: &Untold };
         let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
         let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
         let annotations = &predicted["metadata"]["annotations"];
@@ -391,7 +429,8 @@ mod tests {
         let last = json!({"spec": {"replicas": 1, "dropped": 1}});
         let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, filled: &|_| None };
+        let before =
+            Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, definition: &Untold };
         let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
             panic!("it is written")
         };

@@ -98,7 +98,7 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
     out
 }
 
-/// Whether a group of workers has no Machine and its owner wants none.
+/// Whether a group of workers has no Machine and its owner wants none. That it wants none does not yet say that none is left.
 fn has_none(
     stage: &Stage<'_>,
     key: &Key,
@@ -108,7 +108,9 @@ fn has_none(
     let owner = || stage.before(&weight::owner(stage, key, cluster, word, name));
     *word == "machineDeployment"
         && weight::machines(stage, key, cluster, (word, name)) == Some(0)
-        && owner().is_some_and(|owner| number(&owner, "/spec/replicas") == Some(0))
+        && owner().is_some_and(|owner| {
+            ["/spec/replicas", "/status/replicas"].iter().all(|replicas| number(&owner, replicas) == Some(0))
+        })
 }
 
 /// What a rollout of a group without Machines is.
