@@ -6,7 +6,7 @@ use super::merge;
 use super::place::{Merging, Place};
 use crate::hashed::{HashMap, HashSet};
 use crate::object::Path;
-use crate::schema::{Merge, Node};
+use crate::schema::{Merge, SchemaNode};
 use crate::tree::{List, Map, Value};
 
 /// Who applies, and with what power.
@@ -45,7 +45,7 @@ pub(crate) enum Applied {
 }
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
-pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier: Applier<'_>) -> Applied {
+pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&SchemaNode>, applier: Applier<'_>) -> Applied {
     apply_owned((live, owners(live)), rendered, spec, applier, true)
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&Node>, applier
 pub(crate) fn apply_owned(
     (live, owners): (&Value, Vec<Ownership>),
     rendered: &Value,
-    spec: Option<&Node>,
+    spec: Option<&SchemaNode>,
     applier: Applier<'_>,
     keeps_nulls: bool,
 ) -> Applied {
@@ -85,7 +85,7 @@ pub(crate) fn apply_owned(
 
 /// Who owns all of an object that says no managed fields when it is applied to for the first time (apimachinery
 /// `util/managedfields/fieldmanager.go`, `NewDefaultFieldManager`).
-pub(crate) fn before_first_apply(live: &Value, spec: Option<&Node>) -> Ownership {
+pub(crate) fn before_first_apply(live: &Value, spec: Option<&SchemaNode>) -> Ownership {
     Ownership {
         manager: "before-first-apply".to_owned(),
         operation: "Update".to_owned(),

@@ -3,14 +3,14 @@
 
 use super::fields::{Step, canonical};
 use crate::object::Path;
-use crate::schema::{Merge, Node, Shape, Type};
+use crate::schema::{Merge, SchemaNode, SchemaShape, Type};
 use crate::tree::{Map, Value};
 
 /// A place of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place<'n> {
     /// The object itself, with the schema of its `spec` where it is known.
-    Root(Option<&'n Node>),
+    Root(Option<&'n SchemaNode>),
     /// Its `metadata`.
     Metadata,
     /// Labels or annotations.
@@ -18,7 +18,7 @@ pub(crate) enum Place<'n> {
     /// A list in `metadata`.
     MetadataList(&'static str),
     /// A place with a schema.
-    Known(&'n Node),
+    Known(&'n SchemaNode),
     /// A place without one.
     Any,
 }
@@ -42,11 +42,11 @@ impl<'n> Place<'n> {
             Self::MetadataList("finalizers") => Merging::Items(Merge::Set),
             Self::MetadataList(_) => Merging::Items(Merge::Keys(vec!["uid".to_owned()])),
             Self::Known(node) => match &node.shape {
-                Shape::Fields { atomic: true, .. } | Shape::Map { atomic: true, .. } => Merging::Whole,
-                Shape::Fields { .. } | Shape::Map { .. } | Shape::Leaf(Type::Any) => by_value(),
-                Shape::List { merge: Merge::Whole, .. } | Shape::Leaf(_) => Merging::Whole,
-                Shape::List { merge, .. } if value.is_array() => Merging::Items(merge.clone()),
-                Shape::List { .. } => Merging::Whole,
+                SchemaShape::Fields { atomic: true, .. } | SchemaShape::Map { atomic: true, .. } => Merging::Whole,
+                SchemaShape::Fields { .. } | SchemaShape::Map { .. } | SchemaShape::Leaf(Type::Any) => by_value(),
+                SchemaShape::List { merge: Merge::Whole, .. } | SchemaShape::Leaf(_) => Merging::Whole,
+                SchemaShape::List { merge, .. } if value.is_array() => Merging::Items(merge.clone()),
+                SchemaShape::List { .. } => Merging::Whole,
             },
         }
     }
@@ -54,7 +54,7 @@ impl<'n> Place<'n> {
     /// Whether the API server refuses `null` here: the schema has another type, and no default that takes its place.
     pub(crate) fn refuses_null(self) -> bool {
         let Self::Known(node) = self else { return false };
-        !node.nullable && node.default.is_none() && !matches!(node.shape, Shape::Leaf(Type::Any))
+        !node.nullable && node.default.is_none() && !matches!(node.shape, SchemaShape::Leaf(Type::Any))
     }
 
     /// The place of one key below.
@@ -84,7 +84,7 @@ impl<'n> Place<'n> {
         let Step::Field(key) = step else { return false };
         match self {
             Self::Root(_) | Self::Metadata => true,
-            Self::Known(node) => matches!(&node.shape, Shape::Fields { fields, .. } if fields.contains_key(key)),
+            Self::Known(node) => matches!(&node.shape, SchemaShape::Fields { fields, .. } if fields.contains_key(key)),
             _ => false,
         }
     }

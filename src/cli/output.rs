@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::host::say;
-use crate::report::{Format, Look, Report, human, markdown};
+use crate::report::{Format, FormatOptions, Report, human, markdown};
 
 /// One wish for a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Output {
     ) -> anyhow::Result<()> {
         let is_set = |name: &str| env.get(name).is_some_and(|text| !text.is_empty());
         let comment = if is_set("GITLAB_CI") { markdown::GITLAB } else { markdown::GITHUB };
-        let look = Look { page, comment };
+        let look = FormatOptions { page, comment };
         match &self.file {
             None => {
                 // Standard output writes at the end of each line, and a report has many.
@@ -55,7 +55,7 @@ impl Output {
             Some(file) => {
                 let mut bytes = Vec::new();
                 let page = human::Page { paint: human::Paint(false), width: human::WIDTH, ..page };
-                self.format.write_all(reports, Look { page, ..look }, &mut bytes)?;
+                self.format.write_all(reports, FormatOptions { page, ..look }, &mut bytes)?;
                 let written = say::write_private(file, |out| out.write_all(&bytes));
                 written.with_context(|| format!("cannot write the report to {}", file.display()))?;
             }

@@ -34,7 +34,7 @@ const DEAF_TRIES: u32 = 4;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum CallFault {
     /// 401: who we are is not known to the server.
     Unauthorized,
     /// 403, with the server's sentence.
@@ -56,7 +56,7 @@ pub(super) enum Fault {
     Other(String),
 }
 
-impl Fault {
+impl CallFault {
     /// The fault as a phrase.
     pub(super) fn why(&self) -> String {
         match self {
@@ -105,7 +105,7 @@ pub(super) struct Caller {
 /// What one try brought.
 enum Try<T> {
     Done(T),
-    Never(Fault),
+    Never(CallFault),
     Again { why: String, after: Option<Duration>, broken: bool },
 }
 
@@ -155,17 +155,21 @@ impl Caller {
         path: &str,
         accept: &str,
         decode: impl Fn(&[u8]) -> Result<T, String>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, CallFault> {
         self.send(&Ask { method: Method::GET, path, body: None, accept }, decode).await
     }
 
     /// The answer to any request, in the same way. What is sent must be safe to send twice.
-    pub(super) async fn send<T>(&self, ask: &Ask<'_>, decode: impl Fn(&[u8]) -> Result<T, String>) -> Result<T, Fault> {
+    pub(super) async fn send<T>(
+        &self,
+        ask: &Ask<'_>,
+        decode: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<T, CallFault> {
         let mut pause = FIRST_PAUSE;
         let mut tries = 0_u32;
         let mut last = String::new();
         let Ok(Ok(permit)) = tokio::time::timeout_at(self.deadline, self.permits.acquire()).await else {
-            return Err(Fault::Deadline(last));
+            return Err(CallFault::Deadline(last));
         };
         loop {
             let third = (self.deadline - Instant::now()) / 3;
@@ -185,12 +189,12 @@ impl Caller {
             tries += 1;
             let deaf = !self.answered.load(Ordering::Relaxed) && tries >= DEAF_TRIES;
             if deaf || (broken && tries >= BROKEN_TRIES) {
-                return Err(Fault::Other(format!("{why} ({tries} tries)")));
+                return Err(CallFault::Other(format!("{why} ({tries} tries)")));
             }
             last = why;
             let wake = Instant::now() + after.unwrap_or(pause);
             if wake >= self.deadline {
-                return Err(Fault::Deadline(last));
+                return Err(CallFault::Deadline(last));
             }
             tokio::time::sleep_until(wake).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -207,7 +211,7 @@ impl Caller {
         }
         let request = match request.body(body) {
             Ok(request) => request,
-            Err(error) => return Try::Never(Fault::Other(format!("{} is not a path: {error}", ask.path))),
+            Err(error) => return Try::Never(CallFault::Other(format!("{} is not a path: {error}", ask.path))),
         };
         self.requests.fetch_add(1, Ordering::Relaxed);
         let response = match self.client.send(request).await {
@@ -223,7 +227,7 @@ impl Caller {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
                 let most = self.largest / (1024 * 1024);
-                return Try::Never(Fault::Other(format!("one answer is larger than {most} MiB, and was not read")));
+                return Try::Never(CallFault::Other(format!("one answer is larger than {most} MiB, and was not read")));
             }
             Err(_) => return again("the connection broke inside an answer", true),
         };
@@ -231,7 +235,7 @@ impl Caller {
         let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
         let most = self.most;
         if before + weight > most {
-            return Try::Never(Fault::Other(memory::too_large(most)));
+            return Try::Never(CallFault::Other(memory::too_large(most)));
         }
         if matches!(status, StatusCode::OK | StatusCode::CREATED) {
             if !kind.starts_with("application/json") {
@@ -275,15 +279,15 @@ fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duratio
     let absent =
         absent.map(|value| value.pointer("/details/name").and_then(Value::as_str).unwrap_or_default().to_owned());
     match status.as_u16() {
-        401 => Try::Never(Fault::Unauthorized),
-        403 => Try::Never(Fault::Forbidden(message.unwrap_or_else(|| "the server gives no reason".to_owned()))),
+        401 => Try::Never(CallFault::Unauthorized),
+        403 => Try::Never(CallFault::Forbidden(message.unwrap_or_else(|| "the server gives no reason".to_owned()))),
         404 => match absent {
-            Some(name) => Try::Never(Fault::NotFound(name)),
+            Some(name) => Try::Never(CallFault::NotFound(name)),
             None => again("not found (404), and not in the API server's own words", true),
         },
-        410 => Try::Never(Fault::Gone),
+        410 => Try::Never(CallFault::Gone),
         code @ (400 | 409 | 422) if message.is_some() => {
-            Try::Never(Fault::Refused { code, message: message.unwrap_or_default() })
+            Try::Never(CallFault::Refused { code, message: message.unwrap_or_default() })
         }
         408 | 429 | 503 | 504 => Try::Again {
             why: format!("the API server is busy ({})", status.as_u16()),
@@ -291,23 +295,23 @@ fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duratio
             broken: after.is_none() && status.as_u16() != 429,
         },
         500..=599 => Try::Again { why: format!("the API server failed ({})", status.as_u16()), after, broken: true },
-        300..=399 => Try::Never(Fault::Other(format!(
+        300..=399 => Try::Never(CallFault::Other(format!(
             "the server answers with a redirect ({}), which is not followed; give the address of the API server itself",
             status.as_u16()
         ))),
-        code => Try::Never(Fault::Other(format!("the server answers {code}: {}", message.unwrap_or_default()))),
+        code => Try::Never(CallFault::Other(format!("the server answers {code}: {}", message.unwrap_or_default()))),
     }
 }
 
 /// What an error before any answer means.
 fn unsent<T>(error: &kube::Error) -> Try<T> {
     if let Some(why) = certificate(error) {
-        return Try::Never(Fault::Other(format!(
+        return Try::Never(CallFault::Other(format!(
             "the certificate of the API server is not accepted: {why}; check certificate-authority in the kubeconfig and the clock"
         )));
     }
     if matches!(error, kube::Error::Auth(_)) {
-        return Try::Never(Fault::Other("the credentials could not be renewed; log in again".to_owned()));
+        return Try::Never(CallFault::Other("the credentials could not be renewed; log in again".to_owned()));
     }
     let chain = chain(error);
     let last = chain.last().map_or_else(String::new, ToString::to_string);

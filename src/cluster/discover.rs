@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::list::{JSON, broken};
 use crate::cluster::plan::GroupKind;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
@@ -62,8 +62,8 @@ pub(super) enum Served {
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     /// `None` until somebody asked for them.
-    groups: Option<Result<BTreeMap<String, Group>, Fault>>,
-    kinds: BTreeMap<(String, String), Result<Vec<Kind>, Fault>>,
+    groups: Option<Result<BTreeMap<String, Group>, CallFault>>,
+    kinds: BTreeMap<(String, String), Result<Vec<Kind>, CallFault>>,
 }
 
 /// One group.
@@ -112,7 +112,10 @@ const BUILT_IN: [(&str, &str, bool); 3] =
 impl Catalogue {
     /// Asks for the groups of `wanted` and for the kinds of the versions that matter. The list of groups must be
     /// readable; what goes wrong with one version shows when a kind of it is looked up.
-    pub(super) async fn read(caller: &Caller, wanted: &BTreeSet<(GroupKind, Option<String>)>) -> Result<Self, Fault> {
+    pub(super) async fn read(
+        caller: &Caller,
+        wanted: &BTreeSet<(GroupKind, Option<String>)>,
+    ) -> Result<Self, CallFault> {
         let mut catalogue = Self::default();
         catalogue.more(caller, wanted).await;
         match catalogue.groups {
@@ -125,7 +128,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the groups cannot be read, or the kinds of a version of one.
-    pub(super) async fn compared(caller: &Caller) -> Result<Vec<(GroupKind, Resource)>, Fault> {
+    pub(super) async fn compared(caller: &Caller) -> Result<Vec<(GroupKind, Resource)>, CallFault> {
         let groups = caller.get("/apis", JSON, groups).await?;
         let mut found: BTreeMap<GroupKind, Resource> = BTreeMap::new();
         for group in groups.values().filter(|group| crate::providers::is_compared(&group.name)) {
@@ -215,7 +218,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the kinds of a version that may hold it could not be read.
-    pub(super) fn find(&self, kind: &GroupKind, version: Option<&str>) -> Result<Served, Fault> {
+    pub(super) fn find(&self, kind: &GroupKind, version: Option<&str>) -> Result<Served, CallFault> {
         if let Some((_, plural, namespaced)) =
             BUILT_IN.iter().find(|(name, ..)| kind.group.is_empty() && *name == kind.kind)
         {
@@ -223,7 +226,7 @@ impl Catalogue {
         }
         if !kind.group.is_empty() {
             match &self.groups {
-                None => return Err(Fault::Other("the API groups were not asked for".to_owned())),
+                None => return Err(CallFault::Other("the API groups were not asked for".to_owned())),
                 Some(Err(fault)) => return Err(fault.clone()),
                 Some(Ok(_)) => {}
             }
@@ -245,7 +248,9 @@ impl Catalogue {
                     }
                 }
                 Some(Err(fault)) => doubt = doubt.or_else(|| Some(fault.clone())),
-                None => doubt = doubt.or_else(|| Some(Fault::Other("the kinds of the group were not read".to_owned()))),
+                None => {
+                    doubt = doubt.or_else(|| Some(CallFault::Other("the kinds of the group were not read".to_owned())));
+                }
             }
         }
         doubt.map_or(Ok(Served::Absent), Err)
@@ -326,8 +331,8 @@ mod tests {
     fn a_kind_is_absent_only_on_the_word_of_a_list_that_was_read() {
         let mut catalogue = Catalogue::default();
         assert!(catalogue.find(&kind("cluster.x-k8s.io"), None).is_err(), "nobody asked");
-        catalogue.groups = Some(Err(Fault::Unauthorized));
-        assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Err(Fault::Unauthorized));
+        catalogue.groups = Some(Err(CallFault::Unauthorized));
+        assert_eq!(catalogue.find(&kind("cluster.x-k8s.io"), None), Err(CallFault::Unauthorized));
         assert_eq!(catalogue.has_version("apps", "v1"), None);
         catalogue.groups = Some(Ok(groups(names(&[ALWAYS, "apps"]).as_bytes()).expect("groups")));
         let versions = [("apps", "v1"), ("apps", "v1beta1"), ("example.org", "v1")];

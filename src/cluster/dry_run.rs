@@ -3,7 +3,7 @@
 
 use http::Method;
 
-use super::call::{Ask, Caller, Fault};
+use super::call::{Ask, CallFault, Caller};
 use super::discover::{Catalogue, Resource, Served};
 use super::list::{JSON, broken};
 use super::read::{login, unread};
@@ -77,7 +77,7 @@ async fn send(
     namespace: Option<&str>,
     name: &str,
     request: &Request,
-) -> Result<Value, Fault> {
+) -> Result<Value, CallFault> {
     let (method, content, path) = match request.verb {
         Verb::Create => (Method::POST, JSON, resource.path(namespace)),
         Verb::Replace => (Method::PUT, JSON, resource.object(namespace, name)),
@@ -94,20 +94,20 @@ async fn send(
     if request.verb == Verb::Apply {
         path.push_str(if request.force { "&force=true" } else { "&force=false" });
     }
-    let body = serde_json::to_vec(&request.body).map_err(|error| Fault::Other(broken(&error)))?;
+    let body = serde_json::to_vec(&request.body).map_err(|error| CallFault::Other(broken(&error)))?;
     let ask = Ask { method, path: &path, body: Some((content, body)), accept: JSON };
     caller.send(&ask, |bytes| serde_json::from_slice(bytes).map_err(|error| broken(&error))).await
 }
 
 /// What a fault says about the write itself; `None` where it only says that there is no answer.
-fn refusal(fault: &Fault, verb: Verb) -> Option<ServerSaid> {
+fn refusal(fault: &CallFault, verb: Verb) -> Option<ServerSaid> {
     match fault {
-        Fault::Forbidden(words) if !is_right(words) => Some(ServerSaid::Refuses(words.clone())),
-        Fault::Refused { message, .. } if message.contains("does not support dry run") => None,
+        CallFault::Forbidden(words) if !is_right(words) => Some(ServerSaid::Refuses(words.clone())),
+        CallFault::Refused { message, .. } if message.contains("does not support dry run") => None,
         // Somebody else was quicker: what was looked at is not what is there.
-        Fault::Refused { code: 409, .. } if verb != Verb::Apply => None,
-        Fault::Refused { message, .. } => Some(ServerSaid::Refuses(message.clone())),
-        Fault::NotFound(namespace) if verb == Verb::Create => {
+        CallFault::Refused { code: 409, .. } if verb != Verb::Apply => None,
+        CallFault::Refused { message, .. } => Some(ServerSaid::Refuses(message.clone())),
+        CallFault::NotFound(namespace) if verb == Verb::Create => {
             Some(ServerSaid::NotAsked(format!("namespace {namespace} is not there yet")))
         }
         _ => None,
@@ -121,7 +121,7 @@ fn is_right(words: &str) -> bool {
 }
 
 /// What to do about a write that could not be asked about.
-fn remedy(fault: &Fault, resource: &Resource, verb: Verb) -> String {
+fn remedy(fault: &CallFault, resource: &Resource, verb: Verb) -> String {
     let right = match verb {
         Verb::Create => "create",
         Verb::Replace => "update",
@@ -129,14 +129,14 @@ fn remedy(fault: &Fault, resource: &Resource, verb: Verb) -> String {
     };
     match fault {
         // A server-side apply of a new object needs both.
-        Fault::Forbidden(words) if verb == Verb::Apply && words.contains(" cannot create ") => {
+        CallFault::Forbidden(words) if verb == Verb::Apply && words.contains(" cannot create ") => {
             rights::remedy(&resource.group, &resource.plural, &["create", "patch"])
         }
-        Fault::Forbidden(_) => rights::remedy(&resource.group, &resource.plural, &[right]),
-        Fault::Refused { code: 409, .. } | Fault::NotFound(_) => {
+        CallFault::Forbidden(_) => rights::remedy(&resource.group, &resource.plural, &[right]),
+        CallFault::Refused { code: 409, .. } | CallFault::NotFound(_) => {
             "it changed while it was looked at; try again".to_owned()
         }
-        Fault::Refused { .. } => {
+        CallFault::Refused { .. } => {
             "say sideEffects: NoneOnDryRun in the webhook's configuration, or leave --dry-run-server out".to_owned()
         }
         other => login(other),
@@ -147,8 +147,8 @@ fn remedy(fault: &Fault, resource: &Resource, verb: Verb) -> String {
 mod tests {
     use super::*;
 
-    fn forbidden(words: &str) -> Fault {
-        Fault::Forbidden(words.to_owned())
+    fn forbidden(words: &str) -> CallFault {
+        CallFault::Forbidden(words.to_owned())
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_webhook_without_dry_runs_and_a_change_meanwhile_are_doubts() {
-        let refused = |code, message: &str| Fault::Refused { code, message: message.to_owned() };
+        let refused = |code, message: &str| CallFault::Refused { code, message: message.to_owned() };
         let webhook = refused(400, "admission webhook \"x\" does not support dry run");
         assert!(refusal(&webhook, Verb::Apply).is_none());
         let conflict = refused(409, "Apply failed with 1 conflict: conflict with \"editor\"");
@@ -178,7 +178,10 @@ mod tests {
             refusal(&refused(422, "spec.x: Invalid value"), Verb::MergePatch),
             Some(ServerSaid::Refuses(_))
         ));
-        assert!(refusal(&Fault::NotFound("md".to_owned()), Verb::MergePatch).is_none());
-        assert!(matches!(refusal(&Fault::NotFound("demo".to_owned()), Verb::Create), Some(ServerSaid::NotAsked(_))));
+        assert!(refusal(&CallFault::NotFound("md".to_owned()), Verb::MergePatch).is_none());
+        assert!(matches!(
+            refusal(&CallFault::NotFound("demo".to_owned()), Verb::Create),
+            Some(ServerSaid::NotAsked(_))
+        ));
     }
 }

@@ -3,7 +3,7 @@
 
 use futures_util::stream::{StreamExt as _, iter};
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::list;
 use super::read::refused;
 use crate::cluster::plan::Keep;
@@ -71,7 +71,7 @@ async fn of_release(caller: &Caller, release: &Recorded) -> History {
 }
 
 /// The revisions that there are, by their labels.
-async fn entries(caller: &Caller, path: &str, name: &str) -> Result<Vec<Entry>, Fault> {
+async fn entries(caller: &Caller, path: &str, name: &str) -> Result<Vec<Entry>, CallFault> {
     let listed = list::labels(caller, path, &format!("owner=helm,name={name}")).await?;
     Ok(listed.iter().filter_map(|(object, labels)| release::entry(object, labels)).collect())
 }
@@ -83,7 +83,7 @@ async fn of_entries(caller: &Caller, path: &str, name: &ReleaseName, entries: Ve
         let value = list::get(caller, &format!("{path}/{}", entry.object), Keep::default()).await;
         (entry, value)
     };
-    let answers: Vec<(Entry, Result<Value, Fault>)> = iter(entries).map(one).buffered(AT_ONCE).collect().await;
+    let answers: Vec<(Entry, Result<Value, CallFault>)> = iter(entries).map(one).buffered(AT_ONCE).collect().await;
     let (mut records, mut faults) = (Vec::new(), Vec::new());
     for (entry, answer) in answers {
         match answer {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Served};
 use super::read::{login, refused, unread};
 use super::{WorldRead, list};
@@ -121,7 +121,7 @@ async fn everywhere(
     caller: &Caller,
     catalogue: &mut Catalogue,
     (wanted, label): &(GroupKind, Option<&str>),
-) -> Option<Result<list::Listed, (String, Fault)>> {
+) -> Option<Result<list::Listed, (String, CallFault)>> {
     catalogue.more(caller, &BTreeSet::from([(wanted.clone(), None)])).await;
     let resource = match catalogue.find(wanted, None) {
         Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
@@ -141,9 +141,9 @@ async fn definitions(caller: &Caller, sightings: &mut Vec<Sighting>) {
 }
 
 /// Says of which providers no version is known, and why.
-fn told(outcome: &mut WorldRead, open: &[&str], refusals: Vec<(String, String, Fault)>) {
+fn told(outcome: &mut WorldRead, open: &[&str], refusals: Vec<(String, String, CallFault)>) {
     for (what, remedy, fault) in refusals {
-        if !matches!(fault, Fault::Forbidden(_)) {
+        if !matches!(fault, CallFault::Forbidden(_)) {
             outcome.world.unread.push(unread(&format!("the provider versions ({what})"), &fault, &remedy, Vec::new()));
             return;
         }

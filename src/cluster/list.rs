@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::prune::prune;
 use crate::cluster::plan::Keep;
 use crate::object::Object;
@@ -58,23 +58,29 @@ pub(super) async fn list(
     selector: Option<&str>,
     accept: &str,
     keep: Keep,
-) -> Result<Listed, Fault> {
-    let mut fault = Fault::Gone;
+) -> Result<Listed, CallFault> {
+    let mut fault = CallFault::Gone;
     for _ in 0..RESTARTS {
         match pages(caller, path, selector, accept, keep).await {
-            Err(Fault::Gone) => fault = Fault::Gone,
+            Err(CallFault::Gone) => fault = CallFault::Gone,
             other => return other,
         }
     }
     // One request without pages cannot expire between two of them.
     match pages_of(caller, path, selector, accept, keep, 0).await {
-        Err(Fault::Gone) => Err(fault),
+        Err(CallFault::Gone) => Err(fault),
         other => other,
     }
 }
 
 /// One pass over the pages.
-async fn pages(caller: &Caller, path: &str, selector: Option<&str>, accept: &str, keep: Keep) -> Result<Listed, Fault> {
+async fn pages(
+    caller: &Caller,
+    path: &str,
+    selector: Option<&str>,
+    accept: &str,
+    keep: Keep,
+) -> Result<Listed, CallFault> {
     pages_of(caller, path, selector, accept, keep, PAGE).await
 }
 
@@ -86,7 +92,7 @@ async fn pages_of(
     accept: &str,
     keep: Keep,
     size: usize,
-) -> Result<Listed, Fault> {
+) -> Result<Listed, CallFault> {
     let mut listed = Listed { objects: Vec::new(), resource_version: String::new() };
     let mut token = String::new();
     loop {
@@ -102,14 +108,14 @@ async fn pages_of(
         }
         let (meta, objects) = caller.get(&query, accept, |body| page(body, keep)).await?;
         if !listed.resource_version.is_empty() && listed.resource_version != meta.resource_version {
-            return Err(Fault::Gone);
+            return Err(CallFault::Gone);
         }
         listed.resource_version = meta.resource_version;
         listed.objects.extend(objects);
         if meta.token.is_empty() {
             return match meta.remaining_item_count {
                 0 => Ok(listed),
-                left => Err(Fault::Other(format!("the list ends though {left} objects are left"))),
+                left => Err(CallFault::Other(format!("the list ends though {left} objects are left"))),
             };
         }
         token = meta.token;
@@ -144,7 +150,7 @@ pub(super) fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep)
 }
 
 /// Reads one object by its path.
-pub(super) async fn get(caller: &Caller, path: &str, keep: Keep) -> Result<Value, Fault> {
+pub(super) async fn get(caller: &Caller, path: &str, keep: Keep) -> Result<Value, CallFault> {
     caller
         .get(path, JSON, |body| {
             let mut value: Value = serde_json::from_slice(body).map_err(|error| broken(&error))?;
@@ -163,7 +169,7 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// The metadata of one object.
-pub(super) async fn metadata_of(caller: &Caller, path: &str) -> Result<Value, Fault> {
+pub(super) async fn metadata_of(caller: &Caller, path: &str) -> Result<Value, CallFault> {
     let decode = |body: &[u8]| {
         let value: Value = serde_json::from_slice(body).map_err(|error| broken(&error))?;
         match value.get("metadata") {
@@ -175,7 +181,7 @@ pub(super) async fn metadata_of(caller: &Caller, path: &str) -> Result<Value, Fa
 }
 
 /// The metadata of the objects of a list.
-pub(super) async fn metadata(caller: &Caller, path: &str) -> Result<Vec<Object>, Fault> {
+pub(super) async fn metadata(caller: &Caller, path: &str) -> Result<Vec<Object>, CallFault> {
     Ok(list(caller, path, None, METADATA_LIST, Keep::default()).await?.objects)
 }
 
@@ -184,7 +190,7 @@ pub(super) async fn labels(
     caller: &Caller,
     path: &str,
     selector: &str,
-) -> Result<Vec<(String, BTreeMap<String, String>)>, Fault> {
+) -> Result<Vec<(String, BTreeMap<String, String>)>, CallFault> {
     let listed = list(caller, path, Some(selector), METADATA_LIST, Keep::default()).await?;
     let label = |object: &Object| {
         let value = object.value().ok()?;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource, Served};
 use super::{
     Lookup, Online, Progress, SourceObject, WorldRead, data, installed, list, record, remote, second, standing, taken,
@@ -142,7 +142,7 @@ enum Part {
     /// With the namespace where it is that of one.
     Read(Option<String>, list::Listed),
     /// With the end of the phrase that says what is missing.
-    Unread(String, Fault),
+    Unread(String, CallFault),
 }
 
 /// Lists a kind where the plan wants it: everywhere in one list, else each namespace.
@@ -158,11 +158,11 @@ async fn list_kind(caller: &Caller, resource: &Resource, read: &KindRead, scope:
     if !narrow {
         match one(None).await {
             Ok(listed) => return vec![Part::Read(None, listed)],
-            Err(Fault::Forbidden(why))
+            Err(CallFault::Forbidden(why))
                 if resource.namespaced && scope.namespaces().is_some_and(|all| !all.is_empty()) =>
             {
                 if read.everywhere {
-                    parts.push(Part::Unread(" in other namespaces".to_owned(), Fault::Forbidden(why)));
+                    parts.push(Part::Unread(" in other namespaces".to_owned(), CallFault::Forbidden(why)));
                 }
             }
             Err(fault) => return vec![Part::Unread(String::new(), fault)],
@@ -243,14 +243,14 @@ pub(super) async fn objects_of(caller: &Caller, catalogue: &Catalogue, reads: &[
 
 /// Reads one object.
 async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Lookup {
-    let doubt = |fault: &Fault, remedy: &str| Lookup::Unread(unread(&line(read), fault, remedy, Vec::new()));
+    let doubt = |fault: &CallFault, remedy: &str| Lookup::Unread(unread(&line(read), fault, remedy, Vec::new()));
     let resource = match catalogue.find(&read.kind, read.version.as_deref()) {
         Ok(Served::As(resource) | Served::Otherwise(resource)) => resource,
         Ok(Served::Absent) => return Lookup::NoKind,
         Err(fault) => return doubt(&fault, &login(&fault)),
     };
     if resource.namespaced && read.namespace.is_none() {
-        return doubt(&Fault::Other("its namespace is not known".to_owned()), "give --namespace");
+        return doubt(&CallFault::Other("its namespace is not known".to_owned()), "give --namespace");
     }
     let keep = Keep { managed_fields: matches!(read.used, Use::Referenced | Use::Kin) };
     if let Use::Late(_, _, Some(selector)) = &read.used {
@@ -267,7 +267,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Lo
     }
     match list::get(caller, &resource.object(read.namespace.as_deref(), &read.name), keep).await {
         Ok(value) => Lookup::Found(Box::new(value)),
-        Err(Fault::NotFound(name)) if name == read.name => Lookup::Absent,
+        Err(CallFault::NotFound(name)) if name == read.name => Lookup::Absent,
         Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["get"])),
     }
 }
@@ -386,24 +386,24 @@ fn line(read: &ObjectRead) -> String {
 }
 
 /// A fault as an unread.
-pub(super) fn unread(what: &str, fault: &Fault, remedy: &str, keys: Vec<Key>) -> Unread {
+pub(super) fn unread(what: &str, fault: &CallFault, remedy: &str, keys: Vec<Key>) -> Unread {
     Unread { what: what.to_owned(), why: fault.why(), remedy: remedy.to_owned(), keys }
 }
 
 /// What to do about a read that failed.
-pub(super) fn refused(fault: &Fault, group: &str, plural: &str, verbs: &[&str]) -> String {
+pub(super) fn refused(fault: &CallFault, group: &str, plural: &str, verbs: &[&str]) -> String {
     match fault {
-        Fault::Forbidden(_) => rights::remedy(group, plural, verbs),
+        CallFault::Forbidden(_) => rights::remedy(group, plural, verbs),
         other => login(other),
     }
 }
 
 /// What to do about a fault that is not about one kind.
-pub(super) fn login(fault: &Fault) -> String {
+pub(super) fn login(fault: &CallFault) -> String {
     match fault {
-        Fault::Unauthorized => "log in again; kubectl get ns shows whether it worked".to_owned(),
-        Fault::Forbidden(_) => "bind the user to the role system:discovery".to_owned(),
-        Fault::Deadline(_) => "try again, or give more time with --deadline".to_owned(),
+        CallFault::Unauthorized => "log in again; kubectl get ns shows whether it worked".to_owned(),
+        CallFault::Forbidden(_) => "bind the user to the role system:discovery".to_owned(),
+        CallFault::Deadline(_) => "try again, or give more time with --deadline".to_owned(),
         _ => "try again; kubectl get --raw /readyz shows the state of the API server".to_owned(),
     }
 }

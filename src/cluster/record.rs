@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::read::{refused, unread};
 use super::{Online, WorldRead, list};
 use crate::cluster::plan::Keep;
@@ -116,7 +116,7 @@ async fn of_release(
     let plural = if driver == Driver::ConfigMap { "configmaps" } else { "secrets" };
     let path = format!("/api/v1/namespaces/{namespace}/{plural}");
     let what = format!("release record of {} in namespace {namespace}", name.name);
-    let fail = |outcome: &mut WorldRead, fault: &Fault| {
+    let fail = |outcome: &mut WorldRead, fault: &CallFault| {
         let remedy = refused(fault, "", plural, &["get", "list"]);
         outcome.world.unread.push(unread(&what, fault, &remedy, Vec::new()));
     };
@@ -129,7 +129,7 @@ async fn of_release(
     for (object, labels) in &listed {
         match release::entry(object, labels) {
             Some(entry) => entries.push(entry),
-            None => return fail(outcome, &Fault::Other(format!("{object} has no label with its revision"))),
+            None => return fail(outcome, &CallFault::Other(format!("{object} has no label with its revision"))),
         }
     }
     let Some((newest, base)) = release::choose(&entries) else {
@@ -153,7 +153,7 @@ async fn of_release(
             outcome.world.base.kind = BaseKind::Release;
             outcome.world.base.objects = stream.objects;
         }
-        Err(_) => fail(outcome, &Fault::Other("its manifest is not what Kubernetes reads".to_owned())),
+        Err(_) => fail(outcome, &CallFault::Other("its manifest is not what Kubernetes reads".to_owned())),
     }
     // The stream of a post-renderer of Helm 3 lacks the hooks; those of last time are most likely still there.
     for hook in newest.hooks {
@@ -162,18 +162,18 @@ async fn of_release(
                 Vec::from(stream.objects).into_iter().for_each(|object| outcome.world.base.hooks.push(object));
             }
             Err(_) if !outcome.world.host.hides_hooks() => {}
-            Err(_) => fail(outcome, &Fault::Other("a hook of it is not what Kubernetes reads".to_owned())),
+            Err(_) => fail(outcome, &CallFault::Other("a hook of it is not what Kubernetes reads".to_owned())),
         }
     }
 }
 
 /// The newest revision and the one to start from; one read where they are the same.
-async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Result<(Revision, Revision), Fault> {
+async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Result<(Revision, Revision), CallFault> {
     let one = async |entry: &Entry| {
         let value = list::get(caller, &format!("{path}/{}", entry.object), Keep::default()).await?;
-        let revision = release::decode(&value).map_err(|error| Fault::Other(error.to_string()))?;
+        let revision = release::decode(&value).map_err(|error| CallFault::Other(error.to_string()))?;
         if revision.number != entry.number {
-            return Err(Fault::Other(format!("{} changed while it was read", entry.object)));
+            return Err(CallFault::Other(format!("{} changed while it was read", entry.object)));
         }
         Ok(revision)
     };

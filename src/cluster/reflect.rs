@@ -12,7 +12,7 @@ use kube::client::Body;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource};
 use super::plan::{GroupKind, Keep, ObjectRead, ReadPlan};
 use super::read::refused;
@@ -160,7 +160,7 @@ impl Cluster {
         loop {
             let fault = match self.once(watched, tell, &mut pause).await {
                 // What is listed anew at once expires at once only where something is wrong.
-                Fault::Gone => Fault::Other("what was read has expired, and is read anew".to_owned()),
+                CallFault::Gone => CallFault::Other("what was read has expired, and is read anew".to_owned()),
                 fault => fault,
             };
             let remedy = refused(&fault, &watched.kind.group, &watched.resource.plural, &["get", "list", "watch"]);
@@ -172,7 +172,7 @@ impl Cluster {
     }
 
     /// One list, and watches from what it shows until the list has to be read again.
-    async fn once(&self, watched: &Watched, tell: &(dyn Fn(News) + Send + Sync), pause: &mut Duration) -> Fault {
+    async fn once(&self, watched: &Watched, tell: &(dyn Fn(News) + Send + Sync), pause: &mut Duration) -> CallFault {
         let caller = Caller::new(self.way.client.clone(), Instant::now() + LIST);
         let listed = match list::list(&caller, &watched.path(), None, list::JSON, Keep::default()).await {
             Ok(listed) => listed,
@@ -183,8 +183,10 @@ impl Cluster {
         loop {
             match watch(&self.way.client, watched, &mut version, tell, pause).await {
                 Ok(()) => {}
-                Err(Fault::Gone) => return Fault::Gone,
-                Err(fault @ (Fault::Unauthorized | Fault::Forbidden(_) | Fault::NotFound(_))) => return fault,
+                Err(CallFault::Gone) => return CallFault::Gone,
+                Err(fault @ (CallFault::Unauthorized | CallFault::Forbidden(_) | CallFault::NotFound(_))) => {
+                    return fault;
+                }
                 Err(fault) => {
                     let remedy = refused(&fault, &watched.kind.group, &watched.resource.plural, &["watch"]);
                     let what = format!("watch of {}", watched.kind);
@@ -218,7 +220,7 @@ async fn watch(
     version: &mut String,
     tell: &(dyn Fn(News) + Send + Sync),
     pause: &mut Duration,
-) -> Result<(), Fault> {
+) -> Result<(), CallFault> {
     let path = watched.path();
     let and = if path.contains('?') { '&' } else { '?' };
     let seconds = OPEN.as_secs();
@@ -226,17 +228,17 @@ async fn watch(
         "{path}{and}watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={seconds}",
         list::escaped(version)
     );
-    let other = |why: &str| Fault::Other(why.to_owned());
+    let other = |why: &str| CallFault::Other(why.to_owned());
     let request = Request::get(&path).body(Body::empty()).map_err(|_| other("the watch has no path"))?;
     let sent = tokio::time::timeout(GRACE, client.send(request)).await;
     let response = sent.map_err(|_| other("no answer in time"))?.map_err(|_| other("no connection"))?;
     match response.status() {
         StatusCode::OK => {}
-        StatusCode::GONE => return Err(Fault::Gone),
-        StatusCode::UNAUTHORIZED => return Err(Fault::Unauthorized),
-        StatusCode::FORBIDDEN => return Err(Fault::Forbidden("the watch".to_owned())),
-        StatusCode::NOT_FOUND => return Err(Fault::NotFound(String::new())),
-        status => return Err(Fault::Other(format!("the server answers {}", status.as_u16()))),
+        StatusCode::GONE => return Err(CallFault::Gone),
+        StatusCode::UNAUTHORIZED => return Err(CallFault::Unauthorized),
+        StatusCode::FORBIDDEN => return Err(CallFault::Forbidden("the watch".to_owned())),
+        StatusCode::NOT_FOUND => return Err(CallFault::NotFound(String::new())),
+        status => return Err(CallFault::Other(format!("the server answers {}", status.as_u16()))),
     }
     let mut is_sure = false;
     let mut current = |is_sure: &mut bool| {
@@ -284,27 +286,27 @@ fn heard(
     watched: &Watched,
     version: &mut String,
     tell: &(dyn Fn(News) + Send + Sync),
-) -> Result<(), Fault> {
+) -> Result<(), CallFault> {
     if line.trim_ascii().is_empty() {
         return Ok(());
     }
-    let Ok(event) = serde_json::from_slice::<Event>(line) else { return Err(Fault::Gone) };
+    let Ok(event) = serde_json::from_slice::<Event>(line) else { return Err(CallFault::Gone) };
     if event.kind == "ERROR" {
         let code = event.object.get("code").and_then(Value::as_i64).unwrap_or_default();
         let gone = code == 410 || code == 504;
-        return Err(if gone { Fault::Gone } else { Fault::Other(format!("the watch ends with {code}")) });
+        return Err(if gone { CallFault::Gone } else { CallFault::Other(format!("the watch ends with {code}")) });
     }
     let state = event.object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
-    let Some(state) = state.filter(|state| !state.is_empty()) else { return Err(Fault::Gone) };
+    let Some(state) = state.filter(|state| !state.is_empty()) else { return Err(CallFault::Gone) };
     if event.kind != "BOOKMARK" {
         let api_version = watched.resource.api_version();
         let object = list::object(event.object, &watched.kind.kind, &api_version, Keep::default());
-        let Ok(object) = object else { return Err(Fault::Gone) };
+        let Ok(object) = object else { return Err(CallFault::Gone) };
         match event.kind.as_str() {
             "ADDED" | "MODIFIED" => tell(News::Is(Box::new(object))),
             "DELETED" => tell(News::Gone(object.key)),
             // A word that nobody knows may be anything.
-            _ => return Err(Fault::Gone),
+            _ => return Err(CallFault::Gone),
         }
     }
     *version = state;

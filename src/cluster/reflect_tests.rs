@@ -9,7 +9,7 @@ use super::*;
 use crate::cluster::connect::Way;
 
 /// What is told of some lines, and what came of them.
-fn told(lines: &[&str]) -> (Vec<String>, String, Vec<Option<Fault>>) {
+fn told(lines: &[&str]) -> (Vec<String>, String, Vec<Option<CallFault>>) {
     let said = Mutex::new(Vec::new());
     let mut version = "1".to_owned();
     let tell = |news: News| {
@@ -50,7 +50,7 @@ fn what_expired_or_cannot_be_read_begins_with_a_list() {
     let (said, version, came) = told(&lines);
     assert!(said.is_empty(), "{said:?}");
     assert_eq!(version, "1");
-    assert!(came.iter().all(|fault| *fault == Some(Fault::Gone)), "{came:?}");
+    assert!(came.iter().all(|fault| *fault == Some(CallFault::Gone)), "{came:?}");
 }
 
 /// An API server that gives these answers one after the other, and the last one again and again; with what it was asked.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::Catalogue;
 use super::read::{key, objects_of, refused};
 use super::{Lookup, Online, WorldRead, list};
@@ -153,7 +153,7 @@ async fn argo(caller: &Caller, own: &Own, remote: &Remote) -> Leads {
     let path = format!("/api/v1/namespaces/{namespace}/secrets");
     let listed = match list::list(caller, &path, Some(ARGO_CLUSTER), list::JSON, Keep::default()).await {
         Ok(listed) => listed,
-        Err(fault @ Fault::Forbidden(_)) => {
+        Err(fault @ CallFault::Forbidden(_)) => {
             return Leads::Unknown(format!(
                 "{remote} is not known: {}; {}",
                 fault.why(),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource, Served};
 use super::read::{login, refused, unread};
 use super::{Online, WorldRead, list};
@@ -66,13 +66,13 @@ pub(super) async fn namespaces(caller: &Caller, online: &Online<'_>, outcome: &m
         match answer {
             Ok(value) if is_ending(&value) => drop(outcome.world.standing.ending.insert(name.clone())),
             Ok(_) => {}
-            Err(Fault::NotFound(found)) if found == *name => {
+            Err(CallFault::NotFound(found)) if found == *name => {
                 if needed.contains(name) {
                     outcome.world.coverage.note_absent(key(name));
                 }
             }
             // All that is in a namespace that is being deleted is being deleted.
-            Err(Fault::Forbidden(_)) if stays(outcome, name) => {}
+            Err(CallFault::Forbidden(_)) if stays(outcome, name) => {}
             Err(fault) => {
                 let remedy = refused(&fault, "", "namespaces", &["get"]);
                 let what = if needed.contains(name) {
@@ -215,14 +215,14 @@ async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys
                         outcome.world.standing.there.push(There { key, marks: Marks::of(&value) });
                     }
                 }
-                Err(Fault::NotFound(_)) => {}
+                Err(CallFault::NotFound(_)) => {}
                 Err(fault) => {
                     let what = match is_kept(online, &outcome.world, &key) {
                         true => format!("whether somebody else holds fields of {key}, which Helm applies again"),
                         false => format!("whether {key} is there already, and whose it is"),
                     };
                     let mut remedy = refused(&fault, &resource.group, &resource.plural, &["get"]);
-                    if matches!(fault, Fault::Forbidden(_)) {
+                    if matches!(fault, CallFault::Forbidden(_)) {
                         remedy.push_str(", or say `unseen: {ownership: warn}` in the policy");
                     }
                     outcome.world.standing.unread.push(unread(&what, &fault, &remedy, vec![key]));

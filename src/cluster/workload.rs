@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tokio::time::Instant;
 
-use super::call::{Caller, Fault};
+use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource, Served};
 use super::read::refused;
 use super::remote::KUBECONFIG;
@@ -53,9 +53,9 @@ impl Gap {
     }
 
     /// A fault in the workload cluster itself.
-    fn of(fault: &Fault, resource: &Resource) -> Self {
+    fn of(fault: &CallFault, resource: &Resource) -> Self {
         match fault {
-            Fault::Forbidden(_) => Self::new(
+            CallFault::Forbidden(_) => Self::new(
                 format!("the workload cluster refuses it: {}", fault.why()),
                 format!(
                     "{}, in the workload cluster",
@@ -66,10 +66,10 @@ impl Gap {
         }
     }
 
-    fn unreached(fault: &Fault) -> Self {
+    fn unreached(fault: &CallFault) -> Self {
         let remedy = match fault {
-            Fault::Unauthorized => "the kubeconfig in the Secret is out of date; let Cluster API renew it",
-            Fault::Deadline(_) => "try again, or give more time with workload.timeout",
+            CallFault::Unauthorized => "the kubeconfig in the Secret is out of date; let Cluster API renew it",
+            CallFault::Deadline(_) => "try again, or give more time with workload.timeout",
             _ => "see whether the API server of the workload cluster can be reached from here",
         };
         Self::new(fault.why(), remedy)
@@ -150,7 +150,7 @@ async fn reach(management: &Client, namespace: Option<&str>, cluster: &str, end:
     let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}");
     let found = match list::get(&caller, &path, Keep::default()).await {
         Ok(found) => found,
-        Err(Fault::NotFound(_)) => {
+        Err(CallFault::NotFound(_)) => {
             return Err(Gap::new(
                 format!("there is no {secret}"),
                 "wait until Cluster API has made it; the control plane may not be there yet",
@@ -174,7 +174,7 @@ struct Look<'c> {
 }
 
 impl<'c> Look<'c> {
-    async fn of(caller: &'c Caller) -> Result<Self, Fault> {
+    async fn of(caller: &'c Caller) -> Result<Self, CallFault> {
         let core = |kind: &str| (GroupKind::new("", kind), None);
         let wanted = [
             core("Node"),
@@ -228,7 +228,7 @@ impl<'c> Look<'c> {
         for name in LEASES {
             match list::get(self.caller, &resource.object(Some(SYSTEM), name), Keep::default()).await {
                 Ok(lease) => found.extend(Lease::of(&lease)),
-                Err(Fault::NotFound(_)) => {}
+                Err(CallFault::NotFound(_)) => {}
                 Err(fault) => return Err(Gap::of(&fault, &resource)),
             }
         }

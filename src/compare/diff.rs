@@ -10,7 +10,7 @@ use super::within::{self, Layers};
 use crate::hashed::{HashMap, HashSet};
 use crate::model::Change;
 use crate::object::{Path, Segment};
-use crate::schema::Node;
+use crate::schema::SchemaNode;
 use crate::tree::{Map, Value};
 
 /// Every place where `after` differs from `before`, in the order of `after`; nobody has judged them yet.
@@ -46,7 +46,7 @@ struct Walk {
     /// What is known about the kind.
     meaning: Meaning,
     /// Schema of the place.
-    node: Option<&'static Node>,
+    node: Option<&'static SchemaNode>,
     /// What may be read of documents in strings.
     layers: Layers,
     /// What differs so far.
@@ -212,7 +212,7 @@ impl Walk {
         let node = self.node;
         self.node = match &segment {
             Segment::Key(key) => node.and_then(|node| node.field(key)),
-            Segment::Index(_) => node.and_then(Node::items),
+            Segment::Index(_) => node.and_then(SchemaNode::items),
         };
         self.path.push(segment);
         visit(self);

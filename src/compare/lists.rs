@@ -1,7 +1,7 @@
 //! How the items of a list are told apart: by a key where people and controllers call them by one, else by place.
 //! The table names fields, not kinds: Cluster API uses a field name for one thing everywhere.
 
-use crate::schema::{Merge, Node, Shape};
+use crate::schema::{Merge, SchemaNode, SchemaShape};
 use crate::tree::Value;
 
 /// Field names whose list items have an identity, and the keys that make it, tried in order.
@@ -54,7 +54,7 @@ const KEYS: &[(&str, &[&str])] = &[
 /// the keys by which the schema merges it.
 pub(super) fn identities(
     field: &str,
-    node: Option<&Node>,
+    node: Option<&SchemaNode>,
     before: &[Value],
     after: &[Value],
 ) -> Option<(Vec<String>, Vec<String>)> {
@@ -65,7 +65,7 @@ pub(super) fn identities(
         return both(keys, before, after);
     }
     let merged = match node.map(|node| &node.shape) {
-        Some(Shape::List { merge: Merge::Keys(keys), .. }) => keys.iter().map(String::as_str).collect(),
+        Some(SchemaShape::List { merge: Merge::Keys(keys), .. }) => keys.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     };
     let by_schema = || if merged.is_empty() { None } else { both(&merged, before, after) };

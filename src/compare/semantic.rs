@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::object::nanoseconds;
 use crate::object::{ApiVersion, Path, Segment};
 use crate::providers::is_of_core;
-use crate::schema::{Node, Shape, Type, builtin};
+use crate::schema::{SchemaNode, SchemaShape, Type, builtin};
 use crate::tree::Value;
 
 /// Fields that hold a length of time as Go writes it (`metav1.Duration` in the v1beta1 types of Cluster API and CAPRKE2).
@@ -30,7 +30,7 @@ const FREE_TEXT: [&str; 5] = ["extraArgs", "kubeletExtraArgs", "labels", "annota
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Meaning {
     /// Schema of the spec.
-    pub(super) spec: Option<&'static Node>,
+    pub(super) spec: Option<&'static SchemaNode>,
     /// Whether the controller holds the object in Go types that drop empty lists and maps, and whether its webhook puts a
     /// `v` before versions: the kinds of Cluster API itself.
     core: bool,
@@ -46,7 +46,7 @@ impl Meaning {
     }
 
     /// Whether two values of one place mean the same. `node` is the schema of the place, where it is known.
-    pub(super) fn same(&self, path: &Path, node: Option<&Node>, before: &Value, after: &Value) -> bool {
+    pub(super) fn same(&self, path: &Path, node: Option<&SchemaNode>, before: &Value, after: &Value) -> bool {
         if before == after {
             return true;
         }
@@ -64,7 +64,7 @@ impl Meaning {
     }
 
     /// Whether two texts of one place mean the same.
-    fn same_text(&self, path: &Path, node: Option<&Node>, old: &str, new: &str) -> bool {
+    fn same_text(&self, path: &Path, node: Option<&SchemaNode>, old: &str, new: &str) -> bool {
         let field = field(path);
         if is_of(node, Type::Time) {
             let time = |text: &str| text.parse::<Timestamp>().ok();
@@ -96,15 +96,15 @@ fn is_free_text(path: &Path) -> bool {
 }
 
 /// Whether a place has a type.
-fn is_of(node: Option<&Node>, wanted: Type) -> bool {
-    matches!(node.map(|node| &node.shape), Some(Shape::Leaf(found)) if *found == wanted)
+fn is_of(node: Option<&SchemaNode>, wanted: Type) -> bool {
+    matches!(node.map(|node| &node.shape), Some(SchemaShape::Leaf(found)) if *found == wanted)
 }
 
 /// Whether an empty list or map here equals none at all. Taints are the one list of Cluster API where it does not.
-fn is_nothing(path: &Path, node: Option<&Node>, value: &Value) -> bool {
+fn is_nothing(path: &Path, node: Option<&SchemaNode>, value: &Value) -> bool {
     match (node.map(|node| &node.shape), value) {
-        (Some(Shape::Map { .. }), Value::Object(map)) => map.is_empty(),
-        (Some(Shape::List { .. }), Value::Array(items)) => items.is_empty() && field(path) != "taints",
+        (Some(SchemaShape::Map { .. }), Value::Object(map)) => map.is_empty(),
+        (Some(SchemaShape::List { .. }), Value::Array(items)) => items.is_empty() && field(path) != "taints",
         _ => false,
     }
 }

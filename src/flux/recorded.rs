@@ -2,20 +2,22 @@
 
 use std::io::Read as _;
 
-use super::tree::Node;
-use super::values::{Data, Fault, Reference, compose};
+use super::tree::ValueNode;
+use super::values::{Data, Reference, ValuesFault, compose};
 use crate::tree::{Value, json};
 
 const CASES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/flux/values.jsonl.gz"));
 
 /// A tree as the recorder writes it: integers of Go marked, all other numbers as floating-point ones.
-fn marked(node: &Node) -> Value {
+fn marked(node: &ValueNode) -> Value {
     match node {
-        Node::Integer(number) => json!({"$int": number}),
-        Node::Plain(Value::Number(number)) => json!(number.as_f64()),
-        Node::Plain(value) => value.clone(),
-        Node::List(items) => items.borrow().iter().map(marked).collect(),
-        Node::Map(map) => Value::Object(map.borrow().iter().map(|(name, node)| (name.clone(), marked(node))).collect()),
+        ValueNode::Integer(number) => json!({"$int": number}),
+        ValueNode::Plain(Value::Number(number)) => json!(number.as_f64()),
+        ValueNode::Plain(value) => value.clone(),
+        ValueNode::List(items) => items.borrow().iter().map(marked).collect(),
+        ValueNode::Map(map) => {
+            Value::Object(map.borrow().iter().map(|(name, node)| (name.clone(), marked(node))).collect())
+        }
     }
 }
 
@@ -49,12 +51,12 @@ fn outcome(case: &Value) -> Result<Value, &'static str> {
         Ok(map.map(|map| map.iter().map(|(key, text)| (key.to_string(), bytes(text))).collect::<Data>()))
     };
     match compose(&release, &references, look) {
-        Ok(values) => Ok(marked(&Node::Map(values.shared().clone()))),
-        Err(Fault::Missing(_)) => Err("missing"),
-        Err(Fault::Key(..)) => Err("key"),
-        Err(Fault::Data(..)) => Err("read"),
-        Err(Fault::Path(..)) => Err("merge"),
-        Err(Fault::Unread(..) | Fault::Refused(_)) => Err("never"),
+        Ok(values) => Ok(marked(&ValueNode::Map(values.shared().clone()))),
+        Err(ValuesFault::Missing(_)) => Err("missing"),
+        Err(ValuesFault::Key(..)) => Err("key"),
+        Err(ValuesFault::Data(..)) => Err("read"),
+        Err(ValuesFault::Path(..)) => Err("merge"),
+        Err(ValuesFault::Unread(..) | ValuesFault::Refused(_)) => Err("never"),
     }
 }
 

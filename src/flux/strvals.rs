@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::tree::{self, Node, Shared};
+use super::tree::{self, Shared, ValueNode};
 use crate::tree::Value;
 
 /// Greatest index of a list (helm `pkg/strvals/parser.go`, `MaxIndex`).
@@ -92,11 +92,11 @@ impl Parser<'_> {
                 let index = self.index()?;
                 let list = match data.borrow().get(&name) {
                     None => Rc::default(),
-                    Some(Node::List(list)) => Rc::clone(list),
+                    Some(ValueNode::List(list)) => Rc::clone(list),
                     Some(_) => return Err(Refusal::Wrong("what is no list has no index")),
                 };
                 let (list, outcome) = self.item(list, index, depth);
-                set(data, &name, Node::List(list));
+                set(data, &name, ValueNode::List(list));
                 outcome
             }
             Some('=') => {
@@ -117,7 +117,7 @@ impl Parser<'_> {
         }
         let inner = match data.borrow().get(name) {
             None => tree::map(),
-            Some(Node::Map(map)) => Rc::clone(map),
+            Some(ValueNode::Map(map)) => Rc::clone(map),
             Some(_) => return Err(Refusal::Wrong("what is no map has no keys")),
         };
         let outcome = self.key(&inner, depth);
@@ -126,26 +126,26 @@ impl Parser<'_> {
             return Err(Refusal::Wrong("a map has no value"));
         }
         if !is_empty {
-            set(data, name, Node::Map(inner));
+            set(data, name, ValueNode::Map(inner));
         }
         outcome
     }
 
     /// What stands behind `=`; what of it is set even where it ends all.
-    fn value(&mut self) -> (Option<Node>, Parsed<()>) {
+    fn value(&mut self) -> (Option<ValueNode>, Parsed<()>) {
         match self.listed() {
             Ok(Some(list)) => (Some(list), Ok(())),
             Ok(None) => {
                 let (text, _) = self.until(&[',']);
                 (Some(self.typed(text)), Ok(()))
             }
-            Err(Refusal::End) => (Some(Node::text("")), Err(Refusal::End)),
+            Err(Refusal::End) => (Some(ValueNode::text("")), Err(Refusal::End)),
             Err(wrong) => (None, Err(wrong)),
         }
     }
 
     /// A list in braces; `None` where there is none.
-    fn listed(&mut self) -> Parsed<Option<Node>> {
+    fn listed(&mut self) -> Parsed<Option<ValueNode>> {
         match self.rest.chars().next() {
             None => return Err(Refusal::End),
             Some('{') => {}
@@ -162,7 +162,7 @@ impl Parser<'_> {
             items.push(self.typed(text));
             if is_last {
                 self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest);
-                return Ok(Some(Node::List(Rc::new(RefCell::new(items)))));
+                return Ok(Some(ValueNode::List(Rc::new(RefCell::new(items)))));
             }
         }
     }
@@ -204,12 +204,12 @@ impl Parser<'_> {
         };
         let inner = match at(&list, index) {
             None => Rc::default(),
-            Some(Node::Plain(Value::Null)) => Rc::default(),
-            Some(Node::List(inner)) => inner,
+            Some(ValueNode::Plain(Value::Null)) => Rc::default(),
+            Some(ValueNode::List(inner)) => inner,
             Some(_) => return (list, Err(Refusal::Wrong("what is no list has no index"))),
         };
         match self.item(inner, next, depth) {
-            (inner, Ok(())) => put(list, index, Node::List(inner)),
+            (inner, Ok(())) => put(list, index, ValueNode::List(inner)),
             (_, wrong) => (list, wrong),
         }
     }
@@ -217,68 +217,68 @@ impl Parser<'_> {
     /// A map in a list.
     fn inside(&mut self, list: List, index: i64, depth: usize) -> (List, Parsed<()>) {
         let inner = match at(&list, index) {
-            Some(Node::Map(map)) => map,
+            Some(ValueNode::Map(map)) => map,
             Some(_) => {
                 let map = tree::map();
                 let place = usize::try_from(index).unwrap_or(usize::MAX);
                 if let Some(slot) = list.borrow_mut().get_mut(place) {
-                    *slot = Node::Map(Rc::clone(&map));
+                    *slot = ValueNode::Map(Rc::clone(&map));
                 }
                 map
             }
             None => tree::map(),
         };
         match self.key(&inner, depth) {
-            Ok(()) => put(list, index, Node::Map(inner)),
+            Ok(()) => put(list, index, ValueNode::Map(inner)),
             wrong => (list, wrong),
         }
     }
 
     /// A value with the type that Helm gives its text (`typedVal`).
-    fn typed(&self, text: String) -> Node {
+    fn typed(&self, text: String) -> ValueNode {
         if self.taken == Taken::Text {
-            return Node::text(text);
+            return ValueNode::text(text);
         }
         // Go folds case by Unicode, where the long s is an s.
         let folded: String = text.chars().map(|c| if c == 'ſ' { 's' } else { c.to_ascii_lowercase() }).collect();
         match folded.as_str() {
-            "true" => Node::Plain(Value::Bool(true)),
-            "false" => Node::Plain(Value::Bool(false)),
-            "null" => Node::null(),
+            "true" => ValueNode::Plain(Value::Bool(true)),
+            "false" => ValueNode::Plain(Value::Bool(false)),
+            "null" => ValueNode::null(),
             "0" => self.integer(0),
             _ => match text.parse() {
                 Ok(number) if !text.starts_with('0') => self.integer(number),
-                _ => Node::text(text),
+                _ => ValueNode::text(text),
             },
         }
     }
 
-    fn integer(&self, number: i64) -> Node {
-        if self.taken == Taken::Read { Node::Plain(Value::from(number)) } else { Node::Integer(number) }
+    fn integer(&self, number: i64) -> ValueNode {
+        if self.taken == Taken::Read { ValueNode::Plain(Value::from(number)) } else { ValueNode::Integer(number) }
     }
 }
 
-type List = Rc<RefCell<Vec<Node>>>;
+type List = Rc<RefCell<Vec<ValueNode>>>;
 
-fn at(list: &List, index: i64) -> Option<Node> {
+fn at(list: &List, index: i64) -> Option<ValueNode> {
     list.borrow().get(usize::try_from(index).ok()?).cloned()
 }
 
 /// A key without a name is not set.
-fn set(data: &Shared, name: &str, value: Node) {
+fn set(data: &Shared, name: &str, value: ValueNode) {
     if !name.is_empty() {
         data.borrow_mut().insert(name.to_owned(), value);
     }
 }
 
 /// Sets an item: in place where the list has it, in a longer copy where not (`setIndex`).
-fn put(list: List, index: i64, value: Node) -> (List, Parsed<()>) {
+fn put(list: List, index: i64, value: ValueNode) -> (List, Parsed<()>) {
     let (true, Ok(place)) = (index <= MOST, usize::try_from(index)) else {
         return (list, Err(Refusal::Wrong("the index of a list is too great")));
     };
     let list = if list.borrow().len() <= place {
         let mut longer = list.borrow().clone();
-        longer.resize(place + 1, Node::null());
+        longer.resize(place + 1, ValueNode::null());
         Rc::new(RefCell::new(longer))
     } else {
         list

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Why a document was not filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SubstituteFault {
     /// kustomize-controller refuses the document too.
     #[error("${{...}} in it is none that Flux reads")]
     Bad,
@@ -29,12 +29,12 @@ fn is_name(name: &str) -> bool {
 ///
 /// # Errors
 /// Where Flux refuses it, or it needs what is not computed here.
-pub fn fill(text: &str, variables: &BTreeMap<String, String>) -> Result<String, Fault> {
+pub fn fill(text: &str, variables: &BTreeMap<String, String>) -> Result<String, SubstituteFault> {
     if variables.is_empty() {
         return Ok(text.to_owned());
     }
     if let Some(name) = variables.keys().find(|name| !is_name(name)) {
-        return Err(Fault::Name(name.clone()));
+        return Err(SubstituteFault::Name(name.clone()));
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -57,21 +57,25 @@ pub fn fill(text: &str, variables: &BTreeMap<String, String>) -> Result<String, 
 }
 
 /// The value of what stands behind `${`, and what follows its brace.
-fn variable<'t>(inside: &'t str, variables: &BTreeMap<String, String>) -> Result<(String, &'t str), Fault> {
-    let end = inside.find(|c: char| !c.is_alphanumeric() && c != '_').ok_or(Fault::Bad)?;
+fn variable<'t>(inside: &'t str, variables: &BTreeMap<String, String>) -> Result<(String, &'t str), SubstituteFault> {
+    let end = inside.find(|c: char| !c.is_alphanumeric() && c != '_').ok_or(SubstituteFault::Bad)?;
     let (name, behind) = inside.split_at(end);
     if name.is_empty() {
-        return Err(if behind.starts_with('#') { Fault::Function(String::new()) } else { Fault::Bad });
+        return Err(if behind.starts_with('#') {
+            SubstituteFault::Function(String::new())
+        } else {
+            SubstituteFault::Bad
+        });
     }
     let value = variables.get(name).cloned().unwrap_or_default();
     if let Some(rest) = behind.strip_prefix('}') {
         return Ok((value, rest));
     }
     let default = [":-", ":=", "="].iter().find_map(|word| behind.strip_prefix(*word));
-    let Some(default) = default else { return Err(Fault::Function(name.to_owned())) };
-    let (default, rest) = default.split_once('}').ok_or(Fault::Bad)?;
+    let Some(default) = default else { return Err(SubstituteFault::Function(name.to_owned())) };
+    let (default, rest) = default.split_once('}').ok_or(SubstituteFault::Bad)?;
     if default.contains(['$', '\\', '{']) {
-        return Err(Fault::Function(name.to_owned()));
+        return Err(SubstituteFault::Function(name.to_owned()));
     }
     Ok((if value.is_empty() { default.to_owned() } else { value }, rest))
 }
@@ -80,7 +84,7 @@ fn variable<'t>(inside: &'t str, variables: &BTreeMap<String, String>) -> Result
 mod tests {
     use super::*;
 
-    fn filled(text: &str) -> Result<String, Fault> {
+    fn filled(text: &str) -> Result<String, SubstituteFault> {
         let variables = [("name", "demo"), ("empty", ""), ("n_1", "1")];
         fill(text, &variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
@@ -102,20 +106,20 @@ mod tests {
     #[test]
     fn what_flux_refuses_or_nobody_computes_is_an_error() {
         for (text, fault) in [
-            ("${", Fault::Bad),
-            ("${name", Fault::Bad),
-            ("${-}", Fault::Bad),
-            ("${name:-x", Fault::Bad),
-            ("${name^^}", Fault::Function("name".to_owned())),
-            ("${name:0:2}", Fault::Function("name".to_owned())),
-            ("${name/a/b}", Fault::Function("name".to_owned())),
-            ("${#name}", Fault::Function(String::new())),
-            ("${unknown:-${name}}", Fault::Function("unknown".to_owned())),
+            ("${", SubstituteFault::Bad),
+            ("${name", SubstituteFault::Bad),
+            ("${-}", SubstituteFault::Bad),
+            ("${name:-x", SubstituteFault::Bad),
+            ("${name^^}", SubstituteFault::Function("name".to_owned())),
+            ("${name:0:2}", SubstituteFault::Function("name".to_owned())),
+            ("${name/a/b}", SubstituteFault::Function("name".to_owned())),
+            ("${#name}", SubstituteFault::Function(String::new())),
+            ("${unknown:-${name}}", SubstituteFault::Function("unknown".to_owned())),
         ] {
             assert_eq!(filled(text), Err(fault), "{text}");
         }
         let wrong = BTreeMap::from([("a-b".to_owned(), String::new())]);
-        assert_eq!(fill("a", &wrong), Err(Fault::Name("a-b".to_owned())));
+        assert_eq!(fill("a", &wrong), Err(SubstituteFault::Name("a-b".to_owned())));
         assert_eq!(fill("${", &BTreeMap::new()).as_deref(), Ok("${"));
     }
 }

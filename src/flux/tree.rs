@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::tree::{Map, Value};
 
 /// A map that may be shared.
-pub type Shared = Rc<RefCell<BTreeMap<String, Node>>>;
+pub type Shared = Rc<RefCell<BTreeMap<String, ValueNode>>>;
 
 /// One value.
 #[derive(Debug, Clone)]
-pub enum Node {
+pub enum ValueNode {
     /// Anything that holds nothing further, as JSON or YAML gave it.
     Plain(Value),
     /// An integer that a reference with a path set: templates see another type than in numbers that were read.
@@ -29,7 +29,7 @@ pub fn map() -> Shared {
     Shared::default()
 }
 
-impl Node {
+impl ValueNode {
     /// Takes over a tree.
     #[must_use]
     pub fn of(value: &Value) -> Self {
@@ -52,7 +52,7 @@ impl Node {
         Self::Plain(Value::from(text.into()))
     }
 
-    /// The tree, with the integers of [`Node::Integer`] as numbers.
+    /// The tree, with the integers of [`ValueNode::Integer`] as numbers.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -67,7 +67,7 @@ impl Node {
 /// Takes over a map.
 #[must_use]
 pub fn of_map(object: &Map) -> Shared {
-    let entries = object.iter().map(|(name, value)| (name.to_string(), Node::of(value)));
+    let entries = object.iter().map(|(name, value)| (name.to_string(), ValueNode::of(value)));
     Rc::new(RefCell::new(entries.collect()))
 }
 
@@ -84,7 +84,7 @@ pub fn merged(first: &Shared, second: &Shared) -> Shared {
     let mut out = first.borrow().clone();
     for (name, node) in second.borrow().iter() {
         let both = match (out.get(name), node) {
-            (Some(Node::Map(before)), Node::Map(after)) => Some(Node::Map(merged(before, after))),
+            (Some(ValueNode::Map(before)), ValueNode::Map(after)) => Some(ValueNode::Map(merged(before, after))),
             _ => None,
         };
         out.insert(name.clone(), both.unwrap_or_else(|| node.clone()));
@@ -102,15 +102,15 @@ pub fn integers(map: &Shared) -> Vec<String> {
     out
 }
 
-fn collect(node: &Node, path: &str, out: &mut Vec<String>) {
+fn collect(node: &ValueNode, path: &str, out: &mut Vec<String>) {
     match node {
-        Node::Integer(number) => out.push(format!("{path}={number}")),
-        Node::Plain(_) => {}
-        Node::List(items) => {
+        ValueNode::Integer(number) => out.push(format!("{path}={number}")),
+        ValueNode::Plain(_) => {}
+        ValueNode::List(items) => {
             let items = items.borrow();
             items.iter().enumerate().for_each(|(index, item)| collect(item, &format!("{path}[{index}]"), out));
         }
-        Node::Map(map) => {
+        ValueNode::Map(map) => {
             map.borrow().iter().for_each(|(name, inner)| collect(inner, &format!("{path}.{}", escaped(name)), out));
         }
     }

@@ -32,7 +32,7 @@ pub type Data = BTreeMap<String, Vec<u8>>;
 
 /// Why there are no values. It names the object and the key, and never what stands there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ValuesFault {
     /// The object is not there, so helm-controller waits.
     #[error("{0} is not there, so Flux does not install or upgrade")]
     Missing(String),
@@ -81,21 +81,21 @@ impl Values {
 ///
 /// # Errors
 /// The first that is refused.
-pub fn references(release: &Value) -> Result<Vec<Reference>, Fault> {
+pub fn references(release: &Value) -> Result<Vec<Reference>, ValuesFault> {
     list(release, "/spec/valuesFrom").map(reference).collect()
 }
 
-fn reference(value: &Value) -> Result<Reference, Fault> {
-    let refused = |why: String| Err(Fault::Refused(why));
+fn reference(value: &Value) -> Result<Reference, ValuesFault> {
+    let refused = |why: String| Err(ValuesFault::Refused(why));
     let word = |field: &str| match value.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.to_string())),
-        Some(_) => Err(Fault::Refused(format!("{field} is no text"))),
+        Some(_) => Err(ValuesFault::Refused(format!("{field} is no text"))),
     };
     let flag = |field: &str| match value.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(is)) => Ok(*is),
-        Some(_) => Err(Fault::Refused(format!("{field} is neither true nor false"))),
+        Some(_) => Err(ValuesFault::Refused(format!("{field} is neither true nor false"))),
     };
     let (kind, name) = (word("kind")?.unwrap_or_default(), word("name")?.unwrap_or_default());
     if !matches!(kind.as_str(), CONFIG_MAP | SECRET) {
@@ -148,26 +148,26 @@ pub fn compose(
     release: &Value,
     references: &[Reference],
     mut look: impl FnMut(&Reference) -> Result<Option<Data>, String>,
-) -> Result<Values, Fault> {
+) -> Result<Values, ValuesFault> {
     let inline = release.pointer("/spec/values").and_then(Value::as_object);
     let inline = inline.map_or_else(tree::map, tree::of_map);
     let mut result = tree::map();
     for one in references {
         let object = format!("{} {}", one.kind, one.name);
-        let Some(data) = look(one).map_err(|why| Fault::Unread(object.clone(), why))? else {
+        let Some(data) = look(one).map_err(|why| ValuesFault::Unread(object.clone(), why))? else {
             if one.optional {
                 continue;
             }
-            return Err(Fault::Missing(object));
+            return Err(ValuesFault::Missing(object));
         };
         let Some(bytes) = data.get(&one.key) else {
             // Older controllers stop here even where it is optional; then nothing is written.
             if one.optional {
                 continue;
             }
-            return Err(Fault::Key(object, one.key.clone()));
+            return Err(ValuesFault::Key(object, one.key.clone()));
         };
-        let not_values = || Fault::Data(object.clone(), one.key.clone());
+        let not_values = || ValuesFault::Data(object.clone(), one.key.clone());
         match &one.path {
             Some(path) => {
                 let value = std::str::from_utf8(bytes).map_err(|_| not_values())?;
@@ -175,7 +175,7 @@ pub fn compose(
                 // What is set beside the file stands in the list of processes, where no Secret may.
                 let taken = if one.kind == SECRET { Taken::Read } else { Taken::Typed };
                 put(&result, path, value, if one.literal { None } else { Some(taken) })
-                    .map_err(|why| Fault::Path(object.clone(), one.key.clone(), path.clone(), why))?;
+                    .map_err(|why| ValuesFault::Path(object.clone(), one.key.clone(), path.clone(), why))?;
             }
             None => {
                 let read = yaml::read_first(bytes, 0, 1).and_then(|tree| tree.to_json()).map_err(|_| not_values())?;

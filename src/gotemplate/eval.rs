@@ -2,20 +2,20 @@
 
 use crate::gotemplate::Trouble;
 use crate::gotemplate::functions;
-use crate::gotemplate::parser::{Base, Node, Operand, Pipe};
+use crate::gotemplate::parser::{Base, Operand, Pipe, TemplateNode};
 use crate::gotemplate::value::Val;
 
 /// The text that a template comes out as for some data.
-pub(crate) fn run(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
+pub(crate) fn run(nodes: &[TemplateNode], data: &Val) -> Result<String, Trouble> {
     run_as(nodes, data, false)
 }
 
 /// The same where an entry that is not there is a fault (`missingkey=error`).
-pub(crate) fn run_strict(nodes: &[Node], data: &Val) -> Result<String, Trouble> {
+pub(crate) fn run_strict(nodes: &[TemplateNode], data: &Val) -> Result<String, Trouble> {
     run_as(nodes, data, true)
 }
 
-fn run_as(nodes: &[Node], data: &Val, is_strict: bool) -> Result<String, Trouble> {
+fn run_as(nodes: &[TemplateNode], data: &Val, is_strict: bool) -> Result<String, Trouble> {
     let variables = vec![(String::new(), data.clone())];
     let mut run = Run { out: String::new(), variables, left: STEPS, weight: 0, is_strict };
     run.block(nodes, data)?;
@@ -44,7 +44,7 @@ struct Run {
 
 impl Run {
     /// Runs nodes; variables that they declare end with them.
-    fn block(&mut self, nodes: &[Node], dot: &Val) -> Result<(), Trouble> {
+    fn block(&mut self, nodes: &[TemplateNode], dot: &Val) -> Result<(), Trouble> {
         let known = self.variables.len();
         for node in nodes {
             self.left = self.left.checked_sub(1).ok_or_else(|| Trouble::not_computed("a loop of very many turns"))?;
@@ -54,20 +54,20 @@ impl Run {
         Ok(())
     }
 
-    fn node(&mut self, node: &Node, dot: &Val) -> Result<(), Trouble> {
+    fn node(&mut self, node: &TemplateNode, dot: &Val) -> Result<(), Trouble> {
         match node {
-            Node::Text(text) => {
+            TemplateNode::Text(text) => {
                 self.spend(text.len())?;
                 self.out.push_str(text);
             }
-            Node::Value(pipe) => {
+            TemplateNode::Value(pipe) => {
                 let value = self.pipe(pipe, dot)?;
                 if pipe.into.is_empty() {
                     let value = self.weigh(value)?;
                     self.out.push_str(&value.shown());
                 }
             }
-            Node::If(branches) => {
+            TemplateNode::If(branches) => {
                 let known = self.variables.len();
                 for (condition, body) in branches {
                     let holds = match condition {
@@ -81,7 +81,7 @@ impl Run {
                 }
                 self.variables.truncate(known);
             }
-            Node::With(pipe, body, other) => {
+            TemplateNode::With(pipe, body, other) => {
                 let known = self.variables.len();
                 let value = self.pipe(pipe, dot)?;
                 if value.is_true() {
@@ -91,13 +91,13 @@ impl Run {
                 }
                 self.variables.truncate(known);
             }
-            Node::Range(pipe, body, other) => self.range(pipe, body, other, dot)?,
+            TemplateNode::Range(pipe, body, other) => self.range(pipe, body, other, dot)?,
         }
         Ok(())
     }
 
     /// A loop over a list, or over a map in the order of its keys.
-    fn range(&mut self, pipe: &Pipe, body: &[Node], other: &[Node], dot: &Val) -> Result<(), Trouble> {
+    fn range(&mut self, pipe: &Pipe, body: &[TemplateNode], other: &[TemplateNode], dot: &Val) -> Result<(), Trouble> {
         if !pipe.into.is_empty() && !pipe.declares {
             return Err(Trouble::not_computed("a loop that sets older variables"));
         }

@@ -5,7 +5,7 @@ use crate::gotemplate::lexer::{Part, Word, parts};
 
 /// A node of a template.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Node {
+pub(crate) enum TemplateNode {
     /// Text that comes out as it stands.
     Text(String),
     /// A value that is printed, or put into variables.
@@ -62,7 +62,7 @@ pub(crate) enum Base {
 }
 
 /// Reads a template.
-pub(crate) fn parse(template: &str) -> Result<Vec<Node>, Trouble> {
+pub(crate) fn parse(template: &str) -> Result<Vec<TemplateNode>, Trouble> {
     let parts = parts(template)?;
     if depth(&parts) > DEEPEST {
         return Err(Trouble::not_computed("a template that is nested very deep"));
@@ -76,19 +76,19 @@ pub(crate) fn parse(template: &str) -> Result<Vec<Node>, Trouble> {
 }
 
 /// The functions that a template names, in whatever branch.
-pub(crate) fn functions(nodes: &[Node]) -> Vec<&str> {
+pub(crate) fn functions(nodes: &[TemplateNode]) -> Vec<&str> {
     let mut out = Vec::new();
     for node in nodes {
         match node {
-            Node::Text(_) => {}
-            Node::Value(pipe) => of_pipe(pipe, &mut out),
-            Node::If(branches) => {
+            TemplateNode::Text(_) => {}
+            TemplateNode::Value(pipe) => of_pipe(pipe, &mut out),
+            TemplateNode::If(branches) => {
                 for (condition, body) in branches {
                     condition.iter().for_each(|pipe| of_pipe(pipe, &mut out));
                     out.extend(functions(body));
                 }
             }
-            Node::Range(pipe, body, other) | Node::With(pipe, body, other) => {
+            TemplateNode::Range(pipe, body, other) | TemplateNode::With(pipe, body, other) => {
                 of_pipe(pipe, &mut out);
                 out.extend(functions(body));
                 out.extend(functions(other));
@@ -152,13 +152,13 @@ struct Reader<'p> {
 
 impl Reader<'_> {
     /// Everything up to the end of a block.
-    fn block(&mut self) -> Result<(Vec<Node>, End), Trouble> {
+    fn block(&mut self) -> Result<(Vec<TemplateNode>, End), Trouble> {
         let mut out = Vec::new();
         while let Some(part) = self.parts.get(self.place) {
             self.place += 1;
             let words = match part {
                 Part::Text(text) => {
-                    out.push(Node::Text(text.clone()));
+                    out.push(TemplateNode::Text(text.clone()));
                     continue;
                 }
                 Part::Action(words) => trimmed(words),
@@ -172,7 +172,7 @@ impl Reader<'_> {
                 Some(Word::Name(name)) if OTHERS.contains(&name.as_str()) => {
                     return Err(Trouble::not_computed(format!("the action {name}")));
                 }
-                Some(_) => out.push(Node::Value(pipe(words)?)),
+                Some(_) => out.push(TemplateNode::Value(pipe(words)?)),
                 None => return Err(Trouble::fails("an action says nothing")),
             }
         }
@@ -180,7 +180,7 @@ impl Reader<'_> {
     }
 
     /// An `if` with its branches.
-    fn condition(&mut self, words: &[Word]) -> Result<Node, Trouble> {
+    fn condition(&mut self, words: &[Word]) -> Result<TemplateNode, Trouble> {
         let mut branches = Vec::new();
         let mut condition = Some(pipe(words)?);
         loop {
@@ -188,7 +188,7 @@ impl Reader<'_> {
             let is_last = condition.is_none();
             branches.push((condition.take(), body));
             match end {
-                End::Closed => return Ok(Node::If(branches)),
+                End::Closed => return Ok(TemplateNode::If(branches)),
                 End::Else(words) if !is_last => {
                     condition = match words.split_first() {
                         None => None,
@@ -202,7 +202,7 @@ impl Reader<'_> {
     }
 
     /// A `range` or a `with`.
-    fn loops(&mut self, name: &str, words: &[Word]) -> Result<Node, Trouble> {
+    fn loops(&mut self, name: &str, words: &[Word]) -> Result<TemplateNode, Trouble> {
         let pipe = pipe(words)?;
         let (body, end) = self.block()?;
         let other = match end {
@@ -214,7 +214,7 @@ impl Reader<'_> {
             End::Else(_) => return Err(Trouble::not_computed("an else with a condition")),
             End::Whole => return Err(Trouble::fails("a block does not end")),
         };
-        Ok(if name == "with" { Node::With(pipe, body, other) } else { Node::Range(pipe, body, other) })
+        Ok(if name == "with" { TemplateNode::With(pipe, body, other) } else { TemplateNode::Range(pipe, body, other) })
     }
 }
 

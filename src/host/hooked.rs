@@ -5,7 +5,7 @@ use super::hook::{self, Meeting};
 use super::locate::Located;
 use super::predict::Run;
 use super::removals::deleted;
-use super::write::{AfterWrite, Before, Last, Untold, sent, write};
+use super::write::{AfterWrite, Before, Last, NoDefinition, sent, write};
 use super::{kinds, reprint};
 use crate::compare::Action;
 use crate::kinds::Role;
@@ -78,7 +78,7 @@ impl<'a> Run<'a> {
         let Some(mut value) = self.live_value(live) else { return Ok(true) };
         schema::reshape(&mut value, &rendered);
         let before =
-            Before { key: &live.key, live: &value, last: Last::Unknown, says_owners: false, definition: &Untold };
+            Before { key: &live.key, live: &value, last: Last::Unknown, says_owners: false, definition: &NoDefinition };
         if let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &rendered, self.applier()) {
             self.out.pairs.retain(|pair| pair.key != live.key);
             self.update(hook, live.key.clone(), value, predicted);

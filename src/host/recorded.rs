@@ -4,7 +4,7 @@
 
 use std::io::Read as _;
 
-use super::write::{AfterWrite, Before, Last, Untold, write};
+use super::write::{AfterWrite, Before, Last, NoDefinition, write};
 use crate::apiserver::apply::{Applied, Applier, apply};
 use crate::model::Effect;
 use crate::object::{Inventory, Key, Object};
@@ -42,7 +42,8 @@ fn predicted(case: &Value) -> Result<Value, String> {
             Applied::Merged(_) => {}
         }
     }
-    let before = Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false, definition: &Untold };
+    let before =
+        Before { key: &key, live, last: Last::Known(&case["last"]), says_owners: false, definition: &NoDefinition };
     match write(way, &before, rendered, applier) {
         AfterWrite::Holds { predicted, .. } => Ok(content(&predicted)),
         AfterWrite::Refused { because, .. } => Err(because),

@@ -44,9 +44,9 @@ pub(super) trait Definition {
 }
 
 /// A kind of which nothing is known.
-pub(super) struct Untold;
+pub(super) struct NoDefinition;
 
-impl Definition for Untold {}
+impl Definition for NoDefinition {}
 
 /// What the host wrote last time.
 #[derive(Clone, Copy)]
@@ -304,7 +304,12 @@ mod tests {
 
     fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        match write(way, &Before { key: &key, live, last, says_owners: false, definition: &Untold }, rendered, HELM) {
+        match write(
+            way,
+            &Before { key: &key, live, last, says_owners: false, definition: &NoDefinition },
+            rendered,
+            HELM,
+        ) {
             AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
             AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
             AfterWrite::Recreated => panic!("made anew"),
@@ -380,7 +385,7 @@ mod tests {
         };
         let stored = ["v", "profiling"];
         let first_of = |operation: &str, (mine, theirs): (&str, &str), applier: Applier<'_>| {
-            of(stored, &Untold, (operation, mine, theirs), applier)
+            of(stored, &NoDefinition, (operation, mine, theirs), applier)
         };
         let first = |mine: &str, theirs: &str| first_of("Apply", (mine, theirs), HELM);
         assert_eq!(first("v1beta1", "v1beta2"), "profiling");
@@ -393,7 +398,7 @@ mod tests {
         // A list that would come back as it is live comes back so only where that version is there for sure.
         let again =
             |definition: &dyn Definition| of(["profiling", "v"], definition, ("Apply", "v1beta1", "v1beta2"), HELM);
-        assert_eq!((again(&Sure), again(&Untold)), ("profiling".to_owned(), "v".to_owned()));
+        assert_eq!((again(&Sure), again(&NoDefinition)), ("profiling".to_owned(), "v".to_owned()));
     }
 
     #[test]
@@ -410,7 +415,8 @@ mod tests {
         let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
             LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, definition: &Untold };
+        let before =
+            Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, definition: &NoDefinition };
         let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
         let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
         let annotations = &predicted["metadata"]["annotations"];
@@ -430,7 +436,7 @@ mod tests {
         let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
         let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
         let before =
-            Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, definition: &Untold };
+            Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, definition: &NoDefinition };
         let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
             panic!("it is written")
         };

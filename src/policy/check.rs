@@ -7,13 +7,13 @@ mod images;
 mod late;
 mod releases;
 
-use super::read::Fault;
+use super::read::PolicyFault;
 use super::{Gates, PinMode, Pins, Places, Policy, Resolve, Window, duration};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
 /// Looks through the whole policy, and says of each part what is wrong with it first.
-pub(super) fn check(policy: &Policy) -> Vec<Fault> {
+pub(super) fn check(policy: &Policy) -> Vec<PolicyFault> {
     let root = Path::root();
     let mut found = vec![
         expect(&root.key("apiVersion"), &policy.api_version, "rollgate.dev/v1alpha1"),
@@ -44,7 +44,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Fault> {
 }
 
 /// Paths can be read, and whoever leaves something out says why.
-fn display(root: &Path, policy: &Policy) -> Result<(), Fault> {
+fn display(root: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     for (place, ignore) in policy.ignore.iter().enumerate() {
         let at = root.key("ignore").index(place);
         match Pattern::parse(&ignore.path) {
@@ -69,12 +69,12 @@ fn display(root: &Path, policy: &Policy) -> Result<(), Fault> {
 }
 
 /// A fault at `path`.
-fn fault<T>(path: &Path, message: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault { path: path.clone(), message: message.into() })
+fn fault<T>(path: &Path, message: impl Into<String>) -> Result<T, PolicyFault> {
+    Err(PolicyFault { path: path.clone(), message: message.into() })
 }
 
 /// The field says exactly this word.
-fn expect(path: &Path, found: &str, wanted: &str) -> Result<(), Fault> {
+fn expect(path: &Path, found: &str, wanted: &str) -> Result<(), PolicyFault> {
     if found == wanted { Ok(()) } else { fault(path, format!("found {found:?}; this version reads {wanted}")) }
 }
 
@@ -84,7 +84,7 @@ fn last_line(message: &str) -> &str {
 }
 
 /// Each rule by itself: a field that cannot be read, or all that is wrong with a rule that can.
-fn rules(at: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
+fn rules(at: &Path, policy: &Policy) -> Vec<Result<(), PolicyFault>> {
     let values: Vec<crate::tree::Value> = policy.rules.iter().map(|rule| rule.0.clone()).collect();
     let faults = Rules::with_user(&values).err().unwrap_or_default();
     let place = |fault: &UserFault| {
@@ -98,7 +98,7 @@ fn rules(at: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
 }
 
 /// Places say something, and their paths can be read.
-fn resolve(at: &Path, resolve: &Resolve) -> Result<(), Fault> {
+fn resolve(at: &Path, resolve: &Resolve) -> Result<(), PolicyFault> {
     for (field, list) in [("only", &resolve.only), ("skip", &resolve.skip)] {
         for (place, places) in list.iter().enumerate() {
             let at = at.key(field).index(place);
@@ -117,7 +117,7 @@ fn resolve(at: &Path, resolve: &Resolve) -> Result<(), Fault> {
     Ok(())
 }
 
-fn pins(at: &Path, pins: &Pins) -> Result<(), Fault> {
+fn pins(at: &Path, pins: &Pins) -> Result<(), PolicyFault> {
     if pins.store.is_some() && pins.file.is_some() {
         return fault(&at.key("file"), "pins live in one place: a store or a file, not both");
     }
@@ -175,7 +175,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= 253 && name.chars().all(allowed) && name.starts_with(edge) && name.ends_with(edge)
 }
 
-fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
+fn gates(at: &Path, gates: &Gates) -> Result<(), PolicyFault> {
     for (place, window) in gates.windows.iter().enumerate() {
         window_faults(&at.key("windows").index(place), window)?;
     }
@@ -187,7 +187,7 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), Fault> {
     Ok(())
 }
 
-fn window_faults(at: &Path, window: &Window) -> Result<(), Fault> {
+fn window_faults(at: &Path, window: &Window) -> Result<(), PolicyFault> {
     if let Err(why) = super::cron::check(&window.cron) {
         return fault(
             &at.key("cron"),

@@ -24,7 +24,7 @@ pub struct PolicyError {
 
 /// What is wrong with one field, before its line is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct PolicyFault {
     /// The field.
     pub(super) path: Path,
     /// What is wrong with it.
@@ -47,7 +47,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
         let yaml::Error { line, column, message } = error;
         PolicyErrors(vec![PolicyError { file: file.to_owned(), line, column, message }])
     })?;
-    let at = |fault: Fault| {
+    let at = |fault: PolicyFault| {
         let (line, column) = place(bytes, &fault.path);
         let message = match fault.path.is_root() {
             true => fault.message,
@@ -58,7 +58,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
     if value.is_null() {
         let message =
             "the policy is empty; it starts with apiVersion: rollgate.dev/v1alpha1 and kind: Policy".to_owned();
-        return Err(PolicyErrors(vec![at(Fault { path: Path::root(), message })]));
+        return Err(PolicyErrors(vec![at(PolicyFault { path: Path::root(), message })]));
     }
     Profile::fill_in(&mut value);
     let mut wrong = Wrong::default();
@@ -83,12 +83,12 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
 }
 
 /// Reads a policy as far as its first fault of form, or says everything that can never work.
-fn attempt(value: &Value) -> Result<Policy, Vec<Fault>> {
+fn attempt(value: &Value) -> Result<Policy, Vec<PolicyFault>> {
     let read: Result<Policy, _> = serde_path_to_error::deserialize(serde_json::Value::from(value));
     let mut policy = read.map_err(|error| {
         let path = steps(error.path());
         let message = with_words(yaml::plain(&error.inner().to_string()), &path);
-        vec![Fault { path, message }]
+        vec![PolicyFault { path, message }]
     })?;
     let faults = check::check(&policy);
     if !faults.is_empty() {

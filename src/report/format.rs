@@ -27,7 +27,7 @@ pub enum Format {
 
 /// What a format may know beside the report.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct FormatOptions {
     /// How the report for people looks.
     pub page: human::Page,
     /// Most bytes of a comment.
@@ -57,7 +57,7 @@ impl Format {
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write(self, report: &Report, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(self, report: &Report, look: FormatOptions, out: &mut dyn Write) -> io::Result<()> {
         self.write_all(std::slice::from_ref(report), look, out)
     }
 
@@ -65,7 +65,7 @@ impl Format {
     ///
     /// # Errors
     /// When `out` cannot be written.
-    pub fn write_all(self, reports: &[Report], look: Look, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_all(self, reports: &[Report], look: FormatOptions, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Human => human::write_all(reports, look.page, out),
             Self::Json => json::write(reports, out),

@@ -28,7 +28,7 @@ pub use crate::model::{Finding, Reason, plural};
 pub use about::complete;
 pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
-pub use format::{Format, Look};
+pub use format::{Format, FormatOptions};
 pub use ignore::ignore;
 pub use model::{
     ApprovalReport, AttemptReport, BreakGlassReport, ChangeReport, HostReport, IgnoredReport, LateState,

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, OnceLock};
 use flate2::read::DeflateDecoder;
 use serde::Deserialize;
 
-use super::Node;
+use super::SchemaNode;
 use crate::hashed::{HashMap, HashSet};
 use crate::object::Key;
 
@@ -30,18 +30,18 @@ struct Line {
     id: &'static str,
     cluster: bool,
     packed: &'static [u8],
-    schema: OnceLock<Option<Node>>,
+    schema: OnceLock<Option<SchemaNode>>,
 }
 
 /// The schema part of a line.
 #[derive(Deserialize)]
 struct Body {
-    spec: Node,
+    spec: SchemaNode,
 }
 
 /// The schema of the `spec` of a kind; `None` where the table does not know it.
 #[must_use]
-pub fn builtin(api_version: &str, kind: &str) -> Option<&'static Node> {
+pub fn builtin(api_version: &str, kind: &str) -> Option<&'static SchemaNode> {
     let line = LINES.get(format!("{api_version}/{kind}").as_str())?;
     let read = || {
         let mut text = String::new();
@@ -71,7 +71,7 @@ fn lines() -> impl Iterator<Item = Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Merge, Shape};
+    use crate::schema::{Merge, SchemaShape};
 
     #[test]
     fn every_line_of_the_table_is_read() {
@@ -94,15 +94,15 @@ mod tests {
                 .shape
                 .clone()
         };
-        assert!(matches!(args("v1beta1"), Shape::Map { .. }));
-        assert!(matches!(args("v1beta2"), Shape::List { merge: Merge::Keys(_), .. }), "{:?}", args("v1beta2"));
+        assert!(matches!(args("v1beta1"), SchemaShape::Map { .. }));
+        assert!(matches!(args("v1beta2"), SchemaShape::List { merge: Merge::Keys(_), .. }), "{:?}", args("v1beta2"));
     }
 
     #[test]
     fn references_are_written_whole() {
         let spec = builtin("cluster.x-k8s.io/v1beta1", "MachineDeployment").expect("known");
         let reference = ["template", "spec", "infrastructureRef"].iter().try_fold(spec, |node, key| node.field(key));
-        assert!(matches!(reference.map(|node| &node.shape), Some(Shape::Fields { atomic: true, .. })));
+        assert!(matches!(reference.map(|node| &node.shape), Some(SchemaShape::Fields { atomic: true, .. })));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! What the API server does to an object by its schema before it keeps it: unknown fields go, defaults come
 //! (apiextensions-apiserver `pkg/apiserver/schema/{pruning,defaulting}`).
 
-use super::{Node, Shape, Type};
+use super::{SchemaNode, SchemaShape, Type};
 use crate::hashed::HashSet;
 use crate::object::{Path, Segment};
 use crate::tree::{Map, Value};
 
 /// Prunes and defaults a value in place.
-pub fn defaulted(value: &mut Value, node: &Node) {
+pub fn defaulted(value: &mut Value, node: &SchemaNode) {
     match (&node.shape, value) {
-        (Shape::Fields { fields, open, .. }, Value::Object(map)) => {
+        (SchemaShape::Fields { fields, open, .. }, Value::Object(map)) => {
             if !open {
                 map.retain(|key, _| fields.contains_key(key.as_str()));
             }
@@ -23,21 +23,23 @@ pub fn defaulted(value: &mut Value, node: &Node) {
                 }
             }
         }
-        (Shape::Map { values, .. }, Value::Object(map)) => {
+        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
             drop_nulls(map, |_| Some(values));
             map.values_mut().for_each(|value| defaulted(value, values));
         }
-        (Shape::List { items, .. }, Value::Array(list)) => list.iter_mut().for_each(|item| defaulted(item, items)),
-        (Shape::Leaf(Type::Empty), Value::Object(map)) => map.clear(),
+        (SchemaShape::List { items, .. }, Value::Array(list)) => {
+            list.iter_mut().for_each(|item| defaulted(item, items));
+        }
+        (SchemaShape::Leaf(Type::Empty), Value::Object(map)) => map.clear(),
         _ => {}
     }
 }
 
 /// Fills in the defaults that the API server fills in after a write, as far as `live` shows that it has them: in what is
 /// new, and where `live` has a value that went away. A server of another version may have other defaults.
-pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
+pub fn refilled(value: &mut Value, live: Option<&Value>, node: &SchemaNode) {
     match (&node.shape, value) {
-        (Shape::Fields { fields, .. }, Value::Object(map)) => {
+        (SchemaShape::Fields { fields, .. }, Value::Object(map)) => {
             let live = live.and_then(Value::as_object);
             drop_nulls(map, |key| fields.get(key));
             for (key, field) in fields {
@@ -52,13 +54,13 @@ pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
                 }
             }
         }
-        (Shape::Map { values, .. }, Value::Object(map)) => {
+        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
             drop_nulls(map, |_| Some(values));
             for (key, value) in map {
                 refilled(value, live.and_then(|live| live.get(key)), values);
             }
         }
-        (Shape::List { items, .. }, Value::Array(list)) => {
+        (SchemaShape::List { items, .. }, Value::Array(list)) => {
             let before = live.and_then(Value::as_array);
             // Most items stand where they stood; the others are looked up, once there is one.
             let mut elsewhere: Option<HashSet<&Value>> = None;
@@ -78,22 +80,22 @@ pub fn refilled(value: &mut Value, live: Option<&Value>, node: &Node) {
 }
 
 /// Takes out `null` where it is no value of its own.
-fn drop_nulls<'n>(map: &mut Map, node: impl Fn(&str) -> Option<&'n Node>) {
+fn drop_nulls<'n>(map: &mut Map, node: impl Fn(&str) -> Option<&'n SchemaNode>) {
     map.retain(|key, value| !value.is_null() || node(key).is_some_and(|node| node.nullable));
 }
 
 /// The places of a value that its schema does not know: pruned silently by a patch, refused by strict validation.
 #[must_use]
-pub fn unknown_fields(value: &Value, node: &Node) -> Vec<Path> {
+pub fn unknown_fields(value: &Value, node: &SchemaNode) -> Vec<Path> {
     let mut found = Vec::new();
     collect(value, node, &mut Path::root(), &mut found);
     found
 }
 
 /// Adds the unknown places below one.
-fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
+fn collect(value: &Value, node: &SchemaNode, path: &mut Path, found: &mut Vec<Path>) {
     match (&node.shape, value) {
-        (Shape::Fields { fields, open, .. }, Value::Object(map)) => {
+        (SchemaShape::Fields { fields, open, .. }, Value::Object(map)) => {
             for (key, value) in map {
                 match fields.get(key.as_str()) {
                     Some(field) => {
@@ -104,17 +106,19 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
                 }
             }
         }
-        (Shape::Map { values, .. }, Value::Object(map)) => {
+        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
             for (key, value) in map {
                 below(path, Segment::Key(key.to_string()), |path| collect(value, values, path, found));
             }
         }
-        (Shape::List { items, .. }, Value::Array(list)) => {
+        (SchemaShape::List { items, .. }, Value::Array(list)) => {
             for (place, value) in list.iter().enumerate() {
                 below(path, Segment::Index(place), |path| collect(value, items, path, found));
             }
         }
-        (Shape::Leaf(Type::Empty), Value::Object(map)) => found.extend(map.keys().map(|key| path.key(key.as_str()))),
+        (SchemaShape::Leaf(Type::Empty), Value::Object(map)) => {
+            found.extend(map.keys().map(|key| path.key(key.as_str())));
+        }
         _ => {}
     }
 }
@@ -123,14 +127,14 @@ fn collect(value: &Value, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
 /// that is as `live` has it passes: validation is about what changes (apiextensions-apiserver `ValidateCustomResourceUpdate`,
 /// ratcheting).
 #[must_use]
-pub fn refused_empty(value: &Value, live: Option<&Value>, node: &Node) -> Vec<Path> {
+pub fn refused_empty(value: &Value, live: Option<&Value>, node: &SchemaNode) -> Vec<Path> {
     let mut found = Vec::new();
     empty(value, live, node, &mut Path::root(), &mut found);
     found
 }
 
 /// Adds the refused places below one.
-fn empty(value: &Value, live: Option<&Value>, node: &Node, path: &mut Path, found: &mut Vec<Path>) {
+fn empty(value: &Value, live: Option<&Value>, node: &SchemaNode, path: &mut Path, found: &mut Vec<Path>) {
     if live == Some(value) {
         return;
     }
@@ -139,20 +143,20 @@ fn empty(value: &Value, live: Option<&Value>, node: &Node, path: &mut Path, foun
         found.push(path.clone());
     }
     match (&node.shape, value) {
-        (Shape::Fields { fields, .. }, Value::Object(map)) => {
+        (SchemaShape::Fields { fields, .. }, Value::Object(map)) => {
             for (key, value) in map {
                 let Some(field) = fields.get(key.as_str()) else { continue };
                 let live = live.and_then(|live| live.get(key));
                 below(path, Segment::Key(key.to_string()), |path| empty(value, live, field, path, found));
             }
         }
-        (Shape::Map { values, .. }, Value::Object(map)) => {
+        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
             for (key, value) in map {
                 let live = live.and_then(|live| live.get(key));
                 below(path, Segment::Key(key.to_string()), |path| empty(value, live, values, path, found));
             }
         }
-        (Shape::List { items, .. }, Value::Array(list)) => {
+        (SchemaShape::List { items, .. }, Value::Array(list)) => {
             for (place, value) in list.iter().enumerate() {
                 let live = live.and_then(|live| live.get(place));
                 below(path, Segment::Index(place), |path| empty(value, live, items, path, found));
@@ -174,7 +178,7 @@ mod tests {
     use super::*;
     use crate::tree::json;
 
-    fn node(compact: Value) -> Node {
+    fn node(compact: Value) -> SchemaNode {
         crate::tree::from_value(compact).expect("a schema")
     }
 

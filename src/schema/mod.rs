@@ -11,4 +11,4 @@ mod shape;
 pub use builtin::{builtin, is_cluster_wide};
 pub use defaults::{defaulted, refilled, refused_empty, unknown_fields};
 pub use moved::reshape;
-pub use shape::{Merge, Node, Shape, Type};
+pub use shape::{Merge, SchemaNode, SchemaShape, Type};

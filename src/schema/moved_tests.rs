@@ -108,19 +108,19 @@ fn what_is_left_of_a_map_follows_its_parts_in_both_directions() {
 }
 
 /// A value with something at every place of a schema.
-fn filled(node: &crate::schema::Node, depth: usize) -> Value {
-    use crate::schema::{Shape, Type};
+fn filled(node: &crate::schema::SchemaNode, depth: usize) -> Value {
+    use crate::schema::{SchemaShape, Type};
     match &node.shape {
         _ if depth > 12 => json!("5m"),
-        Shape::Fields { fields, .. } => {
+        SchemaShape::Fields { fields, .. } => {
             Value::Object(fields.iter().map(|(key, field)| (key.clone(), filled(field, depth + 1))).collect())
         }
-        Shape::Map { values, .. } => json!({"key": filled(values, depth + 1)}),
-        Shape::List { items, .. } => json!([filled(items, depth + 1)]),
-        Shape::Leaf(Type::Boolean) => json!(true),
-        Shape::Leaf(Type::Number) => json!(7),
-        Shape::Leaf(Type::Empty) => json!({}),
-        Shape::Leaf(_) => json!("5m"),
+        SchemaShape::Map { values, .. } => json!({"key": filled(values, depth + 1)}),
+        SchemaShape::List { items, .. } => json!([filled(items, depth + 1)]),
+        SchemaShape::Leaf(Type::Boolean) => json!(true),
+        SchemaShape::Leaf(Type::Number) => json!(7),
+        SchemaShape::Leaf(Type::Empty) => json!({}),
+        SchemaShape::Leaf(_) => json!("5m"),
     }
 }
 

@@ -9,9 +9,9 @@ use crate::tree::Value;
 /// One place of a schema.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Compact")]
-pub struct Node {
+pub struct SchemaNode {
     /// What stands there.
-    pub shape: Shape,
+    pub shape: SchemaShape,
     /// What the API server fills in where nothing stands.
     pub default: Option<Value>,
     /// Whether `null` is a value of its own.
@@ -22,11 +22,11 @@ pub struct Node {
 
 /// What stands at a place.
 #[derive(Debug, Clone)]
-pub enum Shape {
+pub enum SchemaShape {
     /// Named fields.
     Fields {
         /// The fields.
-        fields: BTreeMap<String, Node>,
+        fields: BTreeMap<String, SchemaNode>,
         /// Whether they are written as a whole.
         atomic: bool,
         /// Whether other names are kept too.
@@ -35,14 +35,14 @@ pub enum Shape {
     /// Any keys, with values of one shape.
     Map {
         /// The shape of the values.
-        values: Box<Node>,
+        values: Box<SchemaNode>,
         /// Whether it is written as a whole.
         atomic: bool,
     },
     /// A list.
     List {
         /// The shape of the items.
-        items: Box<Node>,
+        items: Box<SchemaNode>,
         /// How two lists become one.
         merge: Merge,
     },
@@ -87,9 +87,9 @@ pub enum Type {
 /// The compact form; see `tests/oracle/schema/main.go`.
 #[derive(Deserialize)]
 struct Compact {
-    f: Option<BTreeMap<String, Node>>,
-    m: Option<Box<Node>>,
-    l: Option<Box<Node>>,
+    f: Option<BTreeMap<String, SchemaNode>>,
+    m: Option<Box<SchemaNode>>,
+    l: Option<Box<SchemaNode>>,
     t: Option<String>,
     #[serde(default)]
     k: Vec<String>,
@@ -106,21 +106,21 @@ struct Compact {
     d: Option<Value>,
 }
 
-impl From<Compact> for Node {
+impl From<Compact> for SchemaNode {
     fn from(compact: Compact) -> Self {
         let atomic = compact.a;
         let shape = match (compact.f, compact.m, compact.l) {
-            (Some(fields), _, _) => Shape::Fields { fields, atomic, open: compact.u },
-            (_, Some(values), _) => Shape::Map { values, atomic },
+            (Some(fields), _, _) => SchemaShape::Fields { fields, atomic, open: compact.u },
+            (_, Some(values), _) => SchemaShape::Map { values, atomic },
             (_, _, Some(items)) => {
                 let merge = match (compact.s, compact.k.is_empty()) {
                     (true, _) => Merge::Set,
                     (_, false) => Merge::Keys(compact.k),
                     _ => Merge::Whole,
                 };
-                Shape::List { items, merge }
+                SchemaShape::List { items, merge }
             }
-            _ => Shape::Leaf(Type::named(compact.t.as_deref().unwrap_or("any"))),
+            _ => SchemaShape::Leaf(Type::named(compact.t.as_deref().unwrap_or("any"))),
         };
         Self { shape, default: compact.d, nullable: compact.n, filled: compact.r }
     }
@@ -143,19 +143,19 @@ impl Type {
     }
 }
 
-impl Node {
+impl SchemaNode {
     /// A place that may hold anything.
     #[must_use]
     pub fn any() -> Self {
-        Self { shape: Shape::Leaf(Type::Any), default: None, nullable: false, filled: false }
+        Self { shape: SchemaShape::Leaf(Type::Any), default: None, nullable: false, filled: false }
     }
 
     /// The place of one key below this one; `None` where the schema has none or does not say.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&Self> {
         match &self.shape {
-            Shape::Fields { fields, .. } => fields.get(key),
-            Shape::Map { values, .. } => Some(values),
+            SchemaShape::Fields { fields, .. } => fields.get(key),
+            SchemaShape::Map { values, .. } => Some(values),
             _ => None,
         }
     }
@@ -164,7 +164,7 @@ impl Node {
     #[must_use]
     pub fn items(&self) -> Option<&Self> {
         match &self.shape {
-            Shape::List { items, .. } => Some(items),
+            SchemaShape::List { items, .. } => Some(items),
             _ => None,
         }
     }

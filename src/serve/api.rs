@@ -18,7 +18,7 @@ const MERGE: &str = "application/merge-patch+json";
 
 /// Why a request came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum ApiFault {
     /// Somebody else has written it meanwhile, or it is there already.
     #[error("somebody else has written it meanwhile")]
     Conflict,
@@ -50,29 +50,29 @@ impl Api {
     }
 
     /// An object.
-    pub(super) async fn get(&self, path: &str) -> Result<Value, Fault> {
+    pub(super) async fn get(&self, path: &str) -> Result<Value, ApiFault> {
         self.send(Request::get(path).header(header::ACCEPT, JSON), None).await
     }
 
     /// The metadata of an object.
-    pub(super) async fn metadata(&self, path: &str) -> Result<Value, Fault> {
+    pub(super) async fn metadata(&self, path: &str) -> Result<Value, ApiFault> {
         self.send(Request::get(path).header(header::ACCEPT, METADATA), None).await
     }
 
     /// Merges into an object.
-    pub(super) async fn merge(&self, path: &str, body: &Value) -> Result<Value, Fault> {
+    pub(super) async fn merge(&self, path: &str, body: &Value) -> Result<Value, ApiFault> {
         let path = format!("{path}?fieldManager={}", self.writer);
         self.send(Request::patch(path).header(header::CONTENT_TYPE, MERGE), Some(body)).await
     }
 
     /// Makes an object.
-    pub(super) async fn create(&self, path: &str, body: &Value) -> Result<Value, Fault> {
+    pub(super) async fn create(&self, path: &str, body: &Value) -> Result<Value, ApiFault> {
         let path = format!("{path}?fieldManager={}", self.writer);
         self.send(Request::post(path).header(header::CONTENT_TYPE, JSON), Some(body)).await
     }
 
-    async fn send(&self, request: http::request::Builder, body: Option<&Value>) -> Result<Value, Fault> {
-        let other = |what: &str| Fault::Other(what.to_owned());
+    async fn send(&self, request: http::request::Builder, body: Option<&Value>) -> Result<Value, ApiFault> {
+        let other = |what: &str| ApiFault::Other(what.to_owned());
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string().into_bytes()));
         let request = request.body(body).map_err(|_| other("the request has no path"))?;
         let work = async {
@@ -85,12 +85,16 @@ impl Api {
         let (status, bytes) = tokio::time::timeout(PATIENCE, work).await.map_err(late)??;
         let read = || serde_json::from_slice::<Value>(&bytes).map_err(|_| other("the answer is no JSON"));
         match status {
-            StatusCode::CONFLICT => Err(Fault::Conflict),
-            StatusCode::NOT_FOUND => Err(Fault::Absent),
+            StatusCode::CONFLICT => Err(ApiFault::Conflict),
+            StatusCode::NOT_FOUND => Err(ApiFault::Absent),
             status if status.is_success() => read(),
             status => {
                 let said = read().ok().and_then(|value| Some(value.get("message")?.as_str()?.to_owned()));
-                Err(Fault::Other(format!("the API server answers {}: {}", status.as_u16(), said.unwrap_or_default())))
+                Err(ApiFault::Other(format!(
+                    "the API server answers {}: {}",
+                    status.as_u16(),
+                    said.unwrap_or_default()
+                )))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::api::{Api, Fault};
+use super::api::{Api, ApiFault};
 use crate::tree::{Value, json};
 
 /// Who says it.
@@ -38,7 +38,13 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Says something of an object that was read.
-    pub(super) async fn event(&self, version: &str, kind: &str, object: &Value, said: &EventSaid) -> Result<(), Fault> {
+    pub(super) async fn event(
+        &self,
+        version: &str,
+        kind: &str,
+        object: &Value,
+        said: &EventSaid,
+    ) -> Result<(), ApiFault> {
         let word =
             |field: &str| object.pointer(&format!("/metadata/{field}")).and_then(Value::as_str).unwrap_or_default();
         let (namespace, name, now) = (word("namespace"), word("name"), Timestamp::now());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::api::{Api, Fault};
+use super::api::{Api, ApiFault};
 use crate::tree::{Value, json};
 
 /// How long a Lease counts after its last renewal.
@@ -90,14 +90,14 @@ impl Lease {
         format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases", self.namespace)
     }
 
-    async fn ask(&self, seen: &mut Option<(String, Instant)>) -> Result<bool, Fault> {
+    async fn ask(&self, seen: &mut Option<(String, Instant)>) -> Result<bool, ApiFault> {
         let path = self.path();
         let now = Timestamp::now().to_string();
         let mut spec =
             json!({"holderIdentity": self.holder, "leaseDurationSeconds": LASTS.as_secs(), "renewTime": micro(&now)});
         let found = match self.api.get(&format!("{path}/{}", self.name)).await {
             Ok(found) => found,
-            Err(Fault::Absent) => {
+            Err(ApiFault::Absent) => {
                 spec["acquireTime"] = json!(micro(&now));
                 let body = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                     "metadata": {"name": self.name, "namespace": self.namespace}, "spec": spec});

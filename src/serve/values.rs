@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::api::{Api, Fault};
+use super::api::{Api, ApiFault};
 use super::event::{EventSaid, Reporter};
 use super::lease::{self, Lease};
 use super::log::Log;
@@ -99,7 +99,9 @@ impl Publisher {
         let FluxValues { namespace, template: name, key, .. } = values;
         let path = format!("/api/v1/namespaces/{namespace}/configmaps/{name}");
         let (object, outcome) = match self.api.get(&path).await {
-            Err(Fault::Absent) => (None, waits(format!("its template, {CONFIG_MAP} {namespace}/{name}, is not there"))),
+            Err(ApiFault::Absent) => {
+                (None, waits(format!("its template, {CONFIG_MAP} {namespace}/{name}, is not there")))
+            }
             Err(fault) => (None, undecided(format!("{CONFIG_MAP} {namespace}/{name} cannot be read: {fault}"))),
             Ok(object) => match object.get("data").and_then(|data| data.get(key.as_str())).and_then(Value::as_str) {
                 None => (Some(object.clone()), undecided(format!("{CONFIG_MAP} {namespace}/{name} has no key {key}"))),

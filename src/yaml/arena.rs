@@ -15,7 +15,7 @@ use crate::yaml::scan::{Style, TextRef};
 pub struct NodeId(pub(crate) u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum NodeShape {
     Scalar { style: Style, decoded: bool },
     Map { flow: bool },
     Seq { flow: bool },
@@ -30,7 +30,7 @@ pub(crate) struct Raw {
     pub(crate) end: u32,
     pub(crate) a: u32,
     pub(crate) b: u32,
-    pub(crate) shape: Shape,
+    pub(crate) shape: NodeShape,
     pub(crate) tag: Tag,
 }
 
@@ -114,7 +114,7 @@ impl Builder {
         if style == Style::Plain || tag != Tag::None {
             self.note(key, style, tag, bytes);
         }
-        let shape = Shape::Scalar { style, decoded: text.decoded };
+        let shape = NodeShape::Scalar { style, decoded: text.decoded };
         self.add(Raw {
             start: small(span.0),
             end: small(span.1),
@@ -147,7 +147,7 @@ impl Builder {
     /// Opens a map or a sequence.
     pub(crate) fn open(&mut self, start: usize, map: bool, flow: bool) {
         self.arena.seen.decode |= self.at_key();
-        let shape = if map { Shape::Map { flow } } else { Shape::Seq { flow } };
+        let shape = if map { NodeShape::Map { flow } } else { NodeShape::Seq { flow } };
         let node = self.add(Raw { start: small(start), end: small(start), a: 0, b: 0, shape, tag: Tag::None });
         self.open.push(Open { node, children: 0, map });
         self.arena.depth = self.arena.depth.max(self.open.len());
@@ -176,7 +176,7 @@ impl Builder {
             end: small(span.1),
             a: target,
             b: 0,
-            shape: Shape::Alias,
+            shape: NodeShape::Alias,
             tag: Tag::None,
         });
         self.last_end = small(span.1);

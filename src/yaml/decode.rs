@@ -2,7 +2,7 @@
 //!
 //! Everything works on an explicit stack. The value of a node depends on the node alone, so merged and aliased parts are never copied.
 
-use crate::yaml::arena::{NodeId, Shape};
+use crate::yaml::arena::{NodeId, NodeShape};
 use crate::yaml::error::{Error, Result};
 use crate::yaml::resolve::is_merge;
 use crate::yaml::tree::Tree;
@@ -46,11 +46,11 @@ impl Tree<'_> {
 
     pub(crate) fn is_merge_key(&self, node: NodeId) -> bool {
         let raw = self.raw(node);
-        matches!(raw.shape, Shape::Scalar { style, .. } if is_merge(style, raw.tag, self.scalar_text(node).unwrap_or_default()))
+        matches!(raw.shape, NodeShape::Scalar { style, .. } if is_merge(style, raw.tag, self.scalar_text(node).unwrap_or_default()))
     }
 
     fn is_map(&self, node: NodeId) -> bool {
-        matches!(self.raw(self.follow(node)).shape, Shape::Map { .. })
+        matches!(self.raw(self.follow(node)).shape, NodeShape::Map { .. })
     }
 
     /// Walks the document as Go's decoder does and reports what it would refuse.
@@ -80,7 +80,7 @@ impl Tree<'_> {
                         tasks.push(Task::Merge(value));
                         continue;
                     }
-                    if !matches!(self.raw(self.follow(key)).shape, Shape::Scalar { .. }) {
+                    if !matches!(self.raw(self.follow(key)).shape, NodeShape::Scalar { .. }) {
                         return Err(self.fail(key, "a map or a sequence cannot be a key"));
                     }
                     tasks.push(Task::Visit(value));
@@ -100,7 +100,7 @@ impl Tree<'_> {
     fn visit(&self, node: NodeId, tasks: &mut Vec<Task>, active: &mut [bool], budget: &mut Budget) -> Result<()> {
         let raw = self.raw(node);
         match raw.shape {
-            Shape::Alias => {
+            NodeShape::Alias => {
                 if std::mem::replace(&mut active[node.0 as usize], true) {
                     return Err(self.fail(node, "the value of this anchor contains itself"));
                 }
@@ -108,9 +108,9 @@ impl Tree<'_> {
                 tasks.push(Task::Leave(node));
                 tasks.push(Task::Visit(NodeId(raw.a)));
             }
-            Shape::Map { .. } => tasks.push(Task::Pairs(node.0 + 1, raw.a)),
-            Shape::Seq { .. } => tasks.push(Task::Items(node.0 + 1, raw.a)),
-            Shape::Scalar { .. } => {
+            NodeShape::Map { .. } => tasks.push(Task::Pairs(node.0 + 1, raw.a)),
+            NodeShape::Seq { .. } => tasks.push(Task::Items(node.0 + 1, raw.a)),
+            NodeShape::Scalar { .. } => {
                 if let Some(Err(message)) = self.resolved(node) {
                     return Err(self.fail(node, message));
                 }
@@ -122,7 +122,7 @@ impl Tree<'_> {
     /// The maps that a merge value names, in the order in which a stack gives them back last to first, as Go applies them.
     fn merged(&self, value: NodeId) -> Result<Vec<NodeId>> {
         let maps = match self.raw(value).shape {
-            Shape::Seq { .. } => self.items(value).collect(),
+            NodeShape::Seq { .. } => self.items(value).collect(),
             _ => vec![value],
         };
         match maps.iter().find(|map| !self.is_map(**map)) {
@@ -136,7 +136,7 @@ impl Tree<'_> {
     pub(crate) fn each_entry(&self, node: NodeId, each: &mut dyn FnMut(NodeId, NodeId)) {
         let node = self.follow(node);
         let raw = self.raw(node);
-        if !matches!(raw.shape, Shape::Map { .. }) {
+        if !matches!(raw.shape, NodeShape::Map { .. }) {
             return;
         }
         let mut stack = vec![(node.0 + 1, raw.a)];

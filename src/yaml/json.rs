@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::tree::{Map, Text, Value};
-use crate::yaml::arena::{NodeId, Shape};
+use crate::yaml::arena::{NodeId, NodeShape};
 use crate::yaml::error::{Error, Result};
 use crate::yaml::number::json_float;
 use crate::yaml::resolve::Scalar;
@@ -140,12 +140,12 @@ impl<'t> Tree<'t> {
     ) -> Result<()> {
         let raw = self.raw(node);
         match raw.shape {
-            Shape::Map { .. } => {
+            NodeShape::Map { .. } => {
                 let entries = self.sorted_entries(node)?.into_iter();
                 stack.push(Frame::Map { entries, first: true });
                 out.push(b'{');
             }
-            Shape::Seq { .. } => {
+            NodeShape::Seq { .. } => {
                 stack.push(Frame::Seq { next: node.0 + 1, end: raw.a, first: true });
                 out.push(b'[');
             }
@@ -226,17 +226,17 @@ impl<'t> Tree<'t> {
             return Ok(Some(value.clone()));
         }
         let raw = self.raw(node);
-        let text = if matches!(raw.shape, Shape::Scalar { .. }) { raw.b as usize } else { 0 };
+        let text = if matches!(raw.shape, NodeShape::Scalar { .. }) { raw.b as usize } else { 0 };
         allowance.spend(self, node, VALUE_COST + text)?;
         match raw.shape {
-            Shape::Map { .. } => {
+            NodeShape::Map { .. } => {
                 let mut entries = Vec::with_capacity(raw.b as usize / 2);
                 self.each_entry(node, &mut |key, value| entries.push((key, value)));
                 let map = Map::with_capacity(entries.len());
                 stack.push(Building::Map { entries: entries.into_iter(), key: None, map });
                 Ok(None)
             }
-            Shape::Seq { .. } => {
+            NodeShape::Seq { .. } => {
                 stack.push(Building::Seq { next: node.0 + 1, end: raw.a, items: Vec::with_capacity(raw.b as usize) });
                 Ok(None)
             }

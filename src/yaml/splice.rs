@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::tree::Value;
-use crate::yaml::arena::{NodeId, Shape};
+use crate::yaml::arena::{NodeId, NodeShape};
 use crate::yaml::error::{Error, Result};
 use crate::yaml::map::SourceMap;
 use crate::yaml::quote::{double_quoted, escape_into, fits_plain, fits_single, is_odd, write_value};
@@ -182,7 +182,7 @@ impl Tree<'_> {
         for (place, raw) in (0..).zip(&self.arena.nodes) {
             while open.pop_if(|(end, _)| *end <= place).is_some() {}
             flows.push(open.last().is_some_and(|(_, flow)| *flow));
-            if let Shape::Map { flow } | Shape::Seq { flow } = raw.shape {
+            if let NodeShape::Map { flow } | NodeShape::Seq { flow } = raw.shape {
                 open.push((raw.a, flow));
             }
         }
@@ -222,7 +222,7 @@ impl Tree<'_> {
             text.push_str(tail);
         }
         // The items of a block may stand as far left as its key; what is in brackets must not.
-        if matches!(self.raw(node).shape, Shape::Seq { flow: false }) {
+        if matches!(self.raw(node).shape, NodeShape::Seq { flow: false }) {
             text.insert(0, ' ');
         }
         if span.is_empty() {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::yaml::arena::{Arena, NodeId, Raw, Shape};
+use crate::yaml::arena::{Arena, NodeId, NodeShape, Raw};
 use crate::yaml::error::Error;
 use crate::yaml::resolve::{Scalar, resolve};
 use crate::yaml::scan::Style;
@@ -132,10 +132,10 @@ impl Tree<'_> {
     pub fn node(&self, node: NodeId) -> Node {
         let raw = self.raw(node);
         let kind = match raw.shape {
-            Shape::Scalar { style, .. } => NodeKind::Scalar(style),
-            Shape::Map { flow } => NodeKind::Map { flow },
-            Shape::Seq { flow } => NodeKind::Seq { flow },
-            Shape::Alias => NodeKind::Alias,
+            NodeShape::Scalar { style, .. } => NodeKind::Scalar(style),
+            NodeShape::Map { flow } => NodeKind::Map { flow },
+            NodeShape::Seq { flow } => NodeKind::Seq { flow },
+            NodeShape::Alias => NodeKind::Alias,
         };
         Node { kind, span: self.span(node) }
     }
@@ -169,7 +169,7 @@ impl Tree<'_> {
     #[must_use]
     pub fn follow(&self, node: NodeId) -> NodeId {
         match self.raw(node) {
-            Raw { shape: Shape::Alias, a, .. } => NodeId(*a),
+            Raw { shape: NodeShape::Alias, a, .. } => NodeId(*a),
             _ => node,
         }
     }
@@ -178,7 +178,7 @@ impl Tree<'_> {
     #[must_use]
     pub fn scalar_text(&self, node: NodeId) -> Option<&str> {
         let raw = self.raw(self.follow(node));
-        let Shape::Scalar { decoded, .. } = raw.shape else { return None };
+        let NodeShape::Scalar { decoded, .. } = raw.shape else { return None };
         let text: &str = if decoded { &self.arena.decoded } else { &self.source };
         text.get(raw.a as usize..raw.a as usize + raw.b as usize)
     }
@@ -192,7 +192,7 @@ impl Tree<'_> {
     pub(crate) fn resolved(&self, node: NodeId) -> Option<Result<Scalar<'_>, String>> {
         let node = self.follow(node);
         let raw = self.raw(node);
-        let Shape::Scalar { style, .. } = raw.shape else { return None };
+        let NodeShape::Scalar { style, .. } = raw.shape else { return None };
         Some(resolve(style, raw.tag, self.scalar_text(node)?))
     }
 
@@ -208,7 +208,7 @@ impl Tree<'_> {
     /// The first node after a subtree.
     pub(crate) fn after(&self, node: NodeId) -> NodeId {
         match self.raw(node) {
-            Raw { shape: Shape::Map { .. } | Shape::Seq { .. }, a, .. } => NodeId(*a),
+            Raw { shape: NodeShape::Map { .. } | NodeShape::Seq { .. }, a, .. } => NodeId(*a),
             _ => NodeId(node.0 + 1),
         }
     }
@@ -216,7 +216,7 @@ impl Tree<'_> {
     fn children(&self, node: NodeId) -> Children<'_> {
         let raw = self.raw(node);
         let end = match raw.shape {
-            Shape::Map { .. } | Shape::Seq { .. } => raw.a,
+            NodeShape::Map { .. } | NodeShape::Seq { .. } => raw.a,
             _ => node.0 + 1,
         };
         Children { tree: self, next: node.0 + 1, end }
@@ -226,14 +226,14 @@ impl Tree<'_> {
     pub fn entries(&self, node: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let node = self.follow(node);
         let mut children = self.children(node);
-        let is_map = matches!(self.raw(node).shape, Shape::Map { .. });
+        let is_map = matches!(self.raw(node).shape, NodeShape::Map { .. });
         std::iter::from_fn(move || if is_map { Some((children.next()?, children.next()?)) } else { None })
     }
 
     /// The items of a sequence in order; nothing for other nodes. Aliases are followed.
     pub fn items(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let node = self.follow(node);
-        let is_seq = matches!(self.raw(node).shape, Shape::Seq { .. });
+        let is_seq = matches!(self.raw(node).shape, NodeShape::Seq { .. });
         self.children(node).take_while(move |_| is_seq)
     }
 
@@ -292,7 +292,7 @@ impl Tree<'_> {
         let mut found = Vec::new();
         for index in 0..self.arena.nodes.len() {
             let node = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
-            if matches!(self.raw(node).shape, Shape::Map { .. }) {
+            if matches!(self.raw(node).shape, NodeShape::Map { .. }) {
                 let mut first = HashMap::new();
                 for (name, _) in self.entries(node) {
                     let raw = self.raw(name);
@@ -321,7 +321,7 @@ impl Tree<'_> {
             return None;
         }
         let nodes = (0..self.arena.nodes.len()).map(|index| NodeId(u32::try_from(index).unwrap_or(u32::MAX)));
-        let maps = nodes.filter(|node| matches!(self.raw(*node).shape, Shape::Map { .. }));
+        let maps = nodes.filter(|node| matches!(self.raw(*node).shape, NodeShape::Map { .. }));
         let mut late = maps.flat_map(|node| self.entries(node).skip(1).map(|(name, _)| name));
         let found = late.find(|name| self.key_text(*name).is_some_and(|key| is_merge(self.raw(*name), &key)))?;
         Some(self.span(found))
@@ -330,7 +330,7 @@ impl Tree<'_> {
 
 /// Whether a key merges another map into this one.
 fn is_merge(raw: &Raw, key: &str) -> bool {
-    matches!(raw.shape, Shape::Scalar { style, .. } if crate::yaml::resolve::is_merge(style, raw.tag, key))
+    matches!(raw.shape, NodeShape::Scalar { style, .. } if crate::yaml::resolve::is_merge(style, raw.tag, key))
 }
 
 struct Children<'t> {

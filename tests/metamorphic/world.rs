@@ -8,7 +8,7 @@ use rollgate::object::Stream;
 use rollgate::pipeline::{self, Fault, Question};
 use rollgate::policy::Policy;
 use rollgate::report::{PolicyReport, Report};
-use rollgate::schema::{self, Merge, Node, Shape};
+use rollgate::schema::{self, Merge, SchemaNode, SchemaShape};
 use rollgate::world::World;
 use rollgate::world::snapshot::{self, Snapshot};
 use serde_json::{Map, Value, json};
@@ -99,17 +99,18 @@ fn signed(object: &Value, sides: &Sides, host: Host) -> Value {
 }
 
 /// The fields of a value as the API server notes them.
-fn fields(value: &Value, node: Option<&Node>) -> Value {
-    let any = Node::any();
+fn fields(value: &Value, node: Option<&SchemaNode>) -> Value {
+    let any = SchemaNode::any();
     let node = node.unwrap_or(&any);
-    let atomic = matches!(&node.shape, Shape::Fields { atomic: true, .. } | Shape::Map { atomic: true, .. });
+    let atomic =
+        matches!(&node.shape, SchemaShape::Fields { atomic: true, .. } | SchemaShape::Map { atomic: true, .. });
     match value {
         Value::Object(map) if !atomic && !map.is_empty() => {
             let inner = |(key, value): (&String, &Value)| (format!("f:{key}"), fields(value, node.field(key)));
             Value::Object(map.iter().map(inner).collect())
         }
         Value::Array(items) => match &node.shape {
-            Shape::List { items: inner, merge: Merge::Keys(keys) } => {
+            SchemaShape::List { items: inner, merge: Merge::Keys(keys) } => {
                 let item = |item: &Value| {
                     let key: Map<String, Value> = keys
                         .iter()
@@ -124,7 +125,7 @@ fn fields(value: &Value, node: Option<&Node>) -> Value {
                 };
                 Value::Object(items.iter().map(item).collect())
             }
-            Shape::List { merge: Merge::Set, .. } => {
+            SchemaShape::List { merge: Merge::Set, .. } => {
                 Value::Object(items.iter().map(|item| (format!("v:{item}"), json!({}))).collect())
             }
             _ => json!({}),

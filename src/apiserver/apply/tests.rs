@@ -4,7 +4,7 @@ use crate::tree::json;
 const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 
 /// A schema with one of each sort of place.
-fn schema() -> Node {
+fn schema() -> SchemaNode {
     crate::tree::from_value(json!({"f": {
         "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
         "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},

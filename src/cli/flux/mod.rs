@@ -14,7 +14,7 @@ use super::args::{Colour, PostRenderArgs};
 use super::{Outside, Stop, known};
 use crate::exit::Exit;
 use crate::flux::release::Release;
-use crate::flux::values::Fault;
+use crate::flux::values::ValuesFault;
 use crate::host::ToldHost;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::object::Object;
@@ -206,7 +206,10 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
 /// What of a HelmRelease cannot be read here leaves it undecided; what Flux would not take either is a fault of the caller.
 fn stop(release: &Release, error: anyhow::Error) -> Stop {
     let is_undecided = error.is::<Nowhere>()
-        || matches!(error.downcast_ref(), Some(Fault::Missing(_) | Fault::Key(..) | Fault::Unread(..)));
+        || matches!(
+            error.downcast_ref(),
+            Some(ValuesFault::Missing(_) | ValuesFault::Key(..) | ValuesFault::Unread(..))
+        );
     let error = error.context(format!("HelmRelease {}", release.title()));
     if is_undecided { Stop::undecided(error) } else { Stop::usage(error) }
 }

@@ -35,7 +35,7 @@ pub(crate) enum Role {
 
 /// One template that a cluster of the class is made of.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct ClassPart {
     /// What it is for.
     pub(crate) role: Role,
     /// Whose it is; the infrastructure of the cluster belongs to the control plane's word without a topology.
@@ -46,7 +46,7 @@ pub(crate) struct Part {
     pub(crate) reference: Value,
 }
 
-impl Part {
+impl ClassPart {
     /// Key of the template.
     #[must_use]
     pub(crate) fn key(&self, class: &Key) -> Key {
@@ -107,11 +107,11 @@ pub(super) fn templates(class_key: &Key, class: &Value) -> Vec<Key> {
 
 /// The templates that a cluster is made of.
 #[must_use]
-pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<Part> {
+pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<ClassPart> {
     let mut out = Vec::new();
     let mut add = |role, group: &Group, slot, holder: Option<&Value>| {
         if let Some(reference) = holder.and_then(reference) {
-            out.push(Part { role, group: group.clone(), slot, reference: reference.clone() });
+            out.push(ClassPart { role, group: group.clone(), slot, reference: reference.clone() });
         }
     };
     let control_plane = Group {

@@ -9,7 +9,7 @@ use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
-use crate::judge::topology::blueprint::{Part, Role, parts};
+use crate::judge::topology::blueprint::{ClassPart, Role, parts};
 use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
 use crate::judge::topology::patches::Patched;
@@ -120,7 +120,13 @@ fn for_the_next(rules: &Rules, answer: &Answer) -> Answer {
 }
 
 /// Whether a part that comes out different is what is in use.
-fn is_in_use(stage: &Stage<'_>, (key, before): (&Key, Side<'_>), after: Side<'_>, part: &Part, made: &Made) -> bool {
+fn is_in_use(
+    stage: &Stage<'_>,
+    (key, before): (&Key, Side<'_>),
+    after: Side<'_>,
+    part: &ClassPart,
+    made: &Made,
+) -> bool {
     let Made::Known(made) = made else { return false };
     if !after.after || !made.opaque.is_empty() {
         return false;
@@ -129,9 +135,9 @@ fn is_in_use(stage: &Stage<'_>, (key, before): (&Key, Side<'_>), after: Side<'_>
 }
 
 /// The parts of one side.
-fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'static str), (Part, Made)> {
+fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'static str), (ClassPart, Made)> {
     let global = values::of_cluster(side.cluster, side.class);
-    let made = |part: &Part| {
+    let made = |part: &ClassPart| {
         let key = part.key(side.class_key);
         let template = referenced::template(stage, part, &key, side.after);
         let values = values::of_group(side.cluster, side.class, &global, &part.group);
@@ -147,8 +153,8 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
 fn fate(
     stage: &Stage<'_>,
     cluster: &Key,
-    (old_part, old): (&Part, &Made),
-    (part, new): (&Part, &Made),
+    (old_part, old): (&ClassPart, &Made),
+    (part, new): (&ClassPart, &Made),
     version: Option<&str>,
 ) -> Option<Answer> {
     let rules = stage.rules;
@@ -181,7 +187,7 @@ fn fate(
             format!("the patch {patch} fails ({why}), and the topology controller stops until that is changed");
         return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
     }
-    let kind = |part: &Part| text(&part.reference, "/kind").unwrap_or_default().to_owned();
+    let kind = |part: &ClassPart| text(&part.reference, "/kind").unwrap_or_default().to_owned();
     if old.spec == new.spec && old_part.reference == part.reference {
         // What comes out is the same, and so is what is compared of it.
         return opaque_difference(old, new).map(|patch| not_computed(rules, patch));
@@ -217,7 +223,7 @@ fn opaque_difference<'o>(old: &'o Patched, new: &'o Patched) -> Option<&'o (Stri
 }
 
 /// The spec of a template as the dry run compares it: in the superset form, with the defaults of old versions.
-fn normal(stage: &Stage<'_>, part: &Part, spec: &Value) -> Value {
+fn normal(stage: &Stage<'_>, part: &ClassPart, spec: &Value) -> Value {
     let word = |key: &str| text(&part.reference, key).unwrap_or_default();
     normal_spec(stage, (word("/kind"), word("/apiVersion")), part.role, spec)
 }
@@ -241,7 +247,7 @@ pub(crate) fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), 
 fn in_place(
     stage: &Stage<'_>,
     cluster: &Key,
-    part: &Part,
+    part: &ClassPart,
     before: &Value,
     after: &Value,
     version: Option<&str>,
@@ -297,7 +303,7 @@ pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
 /// The first place at which something in use is not what the class makes of it now, and all that the class says. What it does
 /// not say is left to whoever wrote it, as in a server-side apply; names that only the controller knows are not compared.
 #[must_use]
-pub(crate) fn drift(stage: &Stage<'_>, part: &Part, made: &Value, have: &Value) -> Option<(String, Value)> {
+pub(crate) fn drift(stage: &Stage<'_>, part: &ClassPart, made: &Value, have: &Value) -> Option<(String, Value)> {
     let wanted = normal(stage, part, made);
     let places = diff::places(Some(have), Some(&wanted), &crate::object::Path::root());
     let is_said = |place: &crate::object::Path| {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::blueprint::{Part, Role, parts};
+use super::blueprint::{ClassPart, Role, parts};
 use super::forecast::{drift, judged, normal_of, normal_spec};
 use super::left_out;
 use super::patches;
@@ -61,7 +61,7 @@ pub(super) fn drifts(side: Side<'_>, key: &Key, cluster: &Value, class_key: &Key
         return vec![Drift { word, name, slot: "", effect: Effect::Unknown, says, is_edit: false }];
     };
     let global = values::of_cluster(cluster, &class);
-    let drift = |part: Part| {
+    let drift = |part: ClassPart| {
         let template_key = part.key(class_key);
         let template = referenced::template(stage, &part, &template_key, side.is_after());
         // One that is not there at all stops the controller.
@@ -93,7 +93,7 @@ fn unknown(says: String) -> (Effect, String) {
 }
 
 /// What brings a part to what the class makes of it; `None` where it is that already.
-fn compare(side: Side<'_>, part: &Part, made: &patches::Patched, in_use: &InUse) -> Option<(Effect, String)> {
+fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &InUse) -> Option<(Effect, String)> {
     let stage = side.stage;
     if let Some((patch, why)) = made.broken.as_ref() {
         return Some(unknown(format!("the patch {patch} fails ({why}), so what comes of it is not known")));
@@ -143,7 +143,7 @@ fn compare(side: Side<'_>, part: &Part, made: &patches::Patched, in_use: &InUse)
 }
 
 /// What the topology controller owns in the spec of what is in use for a part.
-fn owned(stage: &Stage<'_>, part: &Part, used: &Key) -> Option<FieldSet> {
+fn owned(stage: &Stage<'_>, part: &ClassPart, used: &Key) -> Option<FieldSet> {
     let object = stage.scene.view.get(used).object()?.value().ok()?;
     left_out::owned(&object, text(&part.reference, "/apiVersion")?)
 }
@@ -159,7 +159,7 @@ fn of_template(mut owned: FieldSet) -> FieldSet {
 }
 
 /// Where an owner names the template of a part.
-fn place_of(part: &Part) -> &'static str {
+fn place_of(part: &ClassPart) -> &'static str {
     match (part.group.word, part.slot) {
         ("controlPlane", _) => "/spec/machineTemplate/spec/infrastructureRef",
         (_, "bootstrap") => "/spec/template/spec/bootstrap/configRef",
@@ -168,7 +168,7 @@ fn place_of(part: &Part) -> &'static str {
 }
 
 /// What a part is in use as.
-fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
+fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &ClassPart) -> InUse {
     let stage = side.stage;
     let reference_kind = text(&part.reference, "/kind").unwrap_or_default();
     let of_infrastructure = || target(cluster.pointer("/spec/infrastructureRef")?, key.namespace.as_deref());
@@ -216,7 +216,7 @@ fn in_use(side: Side<'_>, key: &Key, cluster: &Value, part: &Part) -> InUse {
 pub(super) fn is_as_made(
     stage: &Stage<'_>,
     (key, cluster): (&Key, &Value),
-    (part, template_key): (&Part, &Key),
+    (part, template_key): (&ClassPart, &Key),
     made: &Value,
 ) -> bool {
     let owner = owner(stage, key, cluster, part.group.word, &part.group.name);

@@ -6,7 +6,7 @@
 use crate::gotemplate as template;
 use crate::gotemplate::Trouble;
 use crate::gotemplate::Values;
-use crate::judge::topology::blueprint::{Part, Role};
+use crate::judge::topology::blueprint::{ClassPart, Role};
 use crate::judge::topology::values::{list, look_up};
 use crate::kinds::contract::CONVERSION_DATA;
 use crate::kinds::fields::{annotation, text};
@@ -39,7 +39,7 @@ pub(crate) fn spec_of(template: &Value) -> Value {
 
 /// Applies the patches of a class to a template that was read in the version of its reference.
 #[must_use]
-pub(crate) fn apply(template: &Value, part: &Part, class: &Value, values: &Values) -> Patched {
+pub(crate) fn apply(template: &Value, part: &ClassPart, class: &Value, values: &Values) -> Patched {
     let mut object = json!({"spec": spec_of(template)});
     let mut out = Patched { spec: Value::Null, opaque: Vec::new(), broken: None };
     for patch in list(class, "/spec/patches") {
@@ -116,7 +116,7 @@ fn is_enabled(patch: &Value, values: &Values) -> Result<bool, Trouble> {
 }
 
 /// Whether a definition is about a template (matchesSelector).
-fn selects(definition: &Value, part: &Part) -> bool {
+fn selects(definition: &Value, part: &ClassPart) -> bool {
     let same = |key: &str| text(definition, &format!("/selector/{key}")) == text(&part.reference, &format!("/{key}"));
     if !same("apiVersion") || !same("kind") {
         return false;
@@ -144,7 +144,7 @@ fn matches(pattern: &str, class: &str) -> bool {
 
 /// Everything that the patches of a part may put into its template, whatever that says.
 #[must_use]
-pub(crate) fn inputs(part: &Part, class: &Value, values: &Values) -> Value {
+pub(crate) fn inputs(part: &ClassPart, class: &Value, values: &Values) -> Value {
     let of_patch = |patch: &Value| -> Vec<Value> {
         if patch.get("external").is_some_and(|external| !external.is_null()) {
             return vec![json!([patch.get("external"), values])];

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use crate::judge::stage::Stage;
-use crate::judge::topology::blueprint::Part;
+use crate::judge::topology::blueprint::ClassPart;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::diff;
 use crate::kinds::fields::text;
@@ -14,7 +14,7 @@ use crate::schema;
 use crate::tree::{Value, json};
 
 /// The template of a part before or after the write, in the version of its reference; `None` where it could not be read.
-pub(super) fn template(stage: &Stage<'_>, part: &Part, key: &Key, is_after: bool) -> Option<Value> {
+pub(super) fn template(stage: &Stage<'_>, part: &ClassPart, key: &Key, is_after: bool) -> Option<Value> {
     let before = stage.written_before(key);
     let written = if is_after { stage.written_after(key) } else { before.clone() }?;
     let is_stored = !is_after || before.is_some_and(|before| before.get("spec") == written.get("spec"));

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use regex::Regex;
 
-use super::{Node, Shape, Word, node};
+use super::{Shape, ShapeNode, Word, node};
 use crate::hashed::{HashMap, HashSet};
 use crate::object::{Path, Route};
 use crate::tree::{Map, Value};
@@ -38,7 +38,7 @@ impl Shape {
 }
 
 /// Checks one value.
-fn check(shape: &Node, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check(shape: &ShapeNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     if value.is_null() && (shape.nullable || shape.kind == "*") {
         return;
     }
@@ -63,7 +63,7 @@ fn check(shape: &Node, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, Strin
 }
 
 /// Where a value that never changes was changed.
-fn fixed(shape: &Node, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn fixed(shape: &ShapeNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     for rule in &shape.rules {
         if let Word::Fixed(field) = rule {
             let (place, before, after) = match field.as_str() {
@@ -91,7 +91,7 @@ fn fixed(shape: &Node, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(
 }
 
 /// Whether a value has the type.
-fn type_fits(shape: &Node, value: &Value) -> bool {
+fn type_fits(shape: &ShapeNode, value: &Value) -> bool {
     match shape.kind.as_str() {
         "o" => value.is_object(),
         "a" => value.is_array(),
@@ -130,7 +130,7 @@ fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Optio
 }
 
 /// Checks a text.
-fn check_text(shape: &Node, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_text(shape: &ShapeNode, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.length, text.chars().count(), "characters").map(|fault| (at.to_path(), fault)));
     if let Some(pattern) = &shape.pattern
         && !matches(pattern, text)
@@ -182,7 +182,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Checks a number.
-fn check_number(shape: &Node, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_number(shape: &ShapeNode, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     let (least, most) = match shape.format.as_deref() {
         Some("int32") => (Some(f64::from(i32::MIN)), Some(f64::from(i32::MAX))),
         _ => (None, None),
@@ -196,7 +196,7 @@ fn check_number(shape: &Node, number: f64, at: &Route<'_>, out: &mut Vec<(Path, 
 }
 
 /// Checks a list.
-fn check_list<'v>(shape: &Node, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_list<'v>(shape: &ShapeNode, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.count, list.len(), "items").map(|fault| (at.to_path(), fault)));
     let at_key = |item: &'v Value, key: &str| item.get(key).unwrap_or(&Value::Null);
     let keyed = |item: &'v Value| -> Vec<&'v Value> { shape.keys.iter().map(|key| at_key(item, key)).collect() };
@@ -226,7 +226,7 @@ fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
 }
 
 /// Checks a map.
-fn check_map(shape: &Node, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_map(shape: &ShapeNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
     for key in shape.required.iter().filter(|key| !map.contains_key(key)) {
         out.push((at.key(key).to_path(), "is required".to_owned()));

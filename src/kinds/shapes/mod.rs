@@ -16,7 +16,7 @@ use crate::tree::Value;
 
 /// One node of a shape; the short names are those of the file.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Node {
+pub(super) struct ShapeNode {
     /// Type: `o`bject, `a`rray, `s`tring, `i`nteger, `n`umber, `b`oolean, `x` number or text, `*` anything.
     #[serde(rename = "t")]
     kind: String,
@@ -104,7 +104,7 @@ include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 static NODES: &str = include_str!(concat!(env!("OUT_DIR"), "/shapes.nodes"));
 
 /// Each node is read when somebody comes to it: one kind needs few of them.
-static READ: [OnceLock<Box<Node>>; ENDS.len()] = [const { OnceLock::new() }; ENDS.len()];
+static READ: [OnceLock<Box<ShapeNode>>; ENDS.len()] = [const { OnceLock::new() }; ENDS.len()];
 
 /// What is said where the file cannot be read, which a test rules out.
 const TESTED: &str = "a test reads the shapes that are built in";
@@ -112,7 +112,7 @@ const TESTED: &str = "a test reads the shapes that are built in";
 /// The shape of `spec` of one kind in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    root: &'static Node,
+    root: &'static ShapeNode,
 }
 
 impl Shape {
@@ -199,7 +199,7 @@ fn roots(word: &str) -> Option<&'static [Root]> {
 }
 
 /// A node by its place.
-fn node(place: usize) -> Option<&'static Node> {
+fn node(place: usize) -> Option<&'static ShapeNode> {
     let read = || {
         let end = |place: usize| ENDS.get(place).map_or(0, |end| *end as usize);
         let start = place.checked_sub(1).map_or(0, end);

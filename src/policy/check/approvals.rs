@@ -1,13 +1,13 @@
 //! What a policy may not say of approvals and of wanted changes.
 
-use super::super::read::Fault;
+use super::super::read::PolicyFault;
 use super::super::{ApprovalPlace, ApprovalTrailer, Approvals, Policy, Selector, duration};
 use super::{fault, is_name};
 use crate::object::Path;
 use crate::rules::Pattern;
 
 /// What could never be met is no expectation.
-pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     for (number, expectation) in policy.expect.iter().enumerate() {
         let at = at.index(number);
         if let Some(Err(why)) = expectation.clusters.as_deref().map(Selector::parse) {
@@ -42,7 +42,7 @@ pub(super) fn expect_changes(at: &Path, policy: &Policy) -> Result<(), Fault> {
 }
 
 /// Places that can be read, each once, and none that keeps pins too.
-pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     let Approvals { from, by, longest, break_glass } = &policy.approvals;
     for (number, place) in from.iter().enumerate() {
         let at = at.key("from").index(number);
@@ -90,7 +90,7 @@ pub(super) fn approvals(at: &Path, policy: &Policy) -> Result<(), Fault> {
 }
 
 /// A trailer that Git finds, and that not everybody who may push can write.
-fn trailer(at: &Path, trailer: &ApprovalTrailer, by: &[String]) -> Result<(), Fault> {
+fn trailer(at: &Path, trailer: &ApprovalTrailer, by: &[String]) -> Result<(), PolicyFault> {
     let name = &trailer.git_trailer;
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(allowed) || name.len() > 100 {

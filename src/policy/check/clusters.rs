@@ -1,12 +1,12 @@
 //! What a policy says of clusters: gates of some of them, how many Machines may go in a day, and which may be asked themselves.
 
-use super::super::read::Fault;
+use super::super::read::PolicyFault;
 use super::super::{Budget, ClusterGates, GateAnswer, HistoryPlace, Policy, Selector, Workload, duration};
 use super::{fault, gates, is_name};
 use crate::object::Path;
 
 /// Gates of some clusters: each entry like `gates`.
-pub(super) fn per_cluster(list: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
+pub(super) fn per_cluster(list: &Path, policy: &Policy) -> Vec<Result<(), PolicyFault>> {
     let check = |(place, entry): (usize, &ClusterGates)| {
         let at = list.index(place);
         let selector = Selector::parse(&entry.clusters).map(|_| ());
@@ -20,7 +20,7 @@ pub(super) fn per_cluster(list: &Path, policy: &Policy) -> Vec<Result<(), Fault>
 }
 
 /// What is counted over a day is counted over all clusters.
-fn of_all(at: &Path, entry: &Budget, all: &Budget) -> Result<(), Fault> {
+fn of_all(at: &Path, entry: &Budget, all: &Budget) -> Result<(), PolicyFault> {
     let days = |budget: &Budget| (budget.per_day, budget.per_cluster_and_day, budget.history.clone());
     let none = days(&Budget::default());
     if days(entry) == none || days(entry) == days(all) {
@@ -30,7 +30,7 @@ fn of_all(at: &Path, entry: &Budget, all: &Budget) -> Result<(), Fault> {
 }
 
 /// A day is counted from a place that can be read, and that keeps nothing else.
-pub(super) fn budget(at: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn budget(at: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     let budget = &policy.gates.budget;
     let at = at.key("history");
     match &budget.history {
@@ -43,7 +43,7 @@ pub(super) fn budget(at: &Path, policy: &Policy) -> Result<(), Fault> {
 }
 
 /// Forecasts have a place of their own, and what depends on it is said only where there is one.
-pub(super) fn forecasts(at: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn forecasts(at: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     let told = &policy.forecasts;
     match &told.keep {
         Some(place) => keeps(&at.key("keep"), policy, place, policy.gates.budget.history.as_ref())?,
@@ -59,7 +59,7 @@ pub(super) fn forecasts(at: &Path, policy: &Policy) -> Result<(), Fault> {
 }
 
 /// A place of our own keeps one thing.
-fn keeps(at: &Path, policy: &Policy, place: &HistoryPlace, other: Option<&HistoryPlace>) -> Result<(), Fault> {
+fn keeps(at: &Path, policy: &Policy, place: &HistoryPlace, other: Option<&HistoryPlace>) -> Result<(), PolicyFault> {
     let is_taken =
         |name: &str| policy.approvals.from.iter().any(|place| place.to_string() == name) || other == Some(place);
     match place {
@@ -89,7 +89,7 @@ fn keeps(at: &Path, policy: &Policy, place: &HistoryPlace, other: Option<&Histor
 }
 
 /// What is asked of workload clusters: a gate that holds by it needs them to be read.
-pub(super) fn workload(root: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn workload(root: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     let Workload { read, timeout, clusters } = &policy.workload;
     let at = root.key("workload");
     let entries = (0..policy.per_cluster.len()).map(|place| root.key("perCluster").index(place).key("gates"));

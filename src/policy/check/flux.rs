@@ -1,11 +1,11 @@
 //! What a policy says of Flux: who is gated, and what is published.
 
-use super::super::read::Fault;
+use super::super::read::PolicyFault;
 use super::super::{Flux, Selector};
 use super::{fault, is_name};
 use crate::object::Path;
 
-pub(super) fn flux(at: &Path, told: &Flux) -> Vec<Result<(), Fault>> {
+pub(super) fn flux(at: &Path, told: &Flux) -> Vec<Result<(), PolicyFault>> {
     let gate = at.key("gate");
     let selectors = told.gate.iter().enumerate();
     let mut found: Vec<_> = selectors

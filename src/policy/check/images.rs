@@ -1,15 +1,15 @@
 //! What a policy says of the servers of images: each is an address, and a gate that asks them needs one.
 
-use super::super::read::Fault;
+use super::super::read::PolicyFault;
 use super::super::{GateAnswer, Images, Policy, duration};
 use super::fault;
 use crate::object::Path;
 
 /// What is wrong with the servers, or with gates that need them.
-pub(super) fn images(root: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
+pub(super) fn images(root: &Path, policy: &Policy) -> Vec<Result<(), PolicyFault>> {
     let Images { servers, timeout, .. } = &policy.images;
     let at = root.key("images");
-    let mut found: Vec<Result<(), Fault>> =
+    let mut found: Vec<Result<(), PolicyFault>> =
         servers.iter().enumerate().map(|(place, text)| server(&at.key("servers").index(place), text)).collect();
     found.push(match timeout.as_deref().map(duration) {
         Some(Err(error)) => fault(&at.key("timeout"), error.to_string()),
@@ -29,7 +29,7 @@ pub(super) fn images(root: &Path, policy: &Policy) -> Vec<Result<(), Fault>> {
 }
 
 /// A server is an address of the web, without a password in it.
-fn server(at: &Path, text: &str) -> Result<(), Fault> {
+fn server(at: &Path, text: &str) -> Result<(), PolicyFault> {
     let uri: Option<http::Uri> = text.parse().ok();
     let is_web = uri.as_ref().is_some_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())

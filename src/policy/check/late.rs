@@ -2,11 +2,11 @@
 
 use super::{fault, last_line};
 use crate::object::Path;
-use crate::policy::read::Fault;
+use crate::policy::read::PolicyFault;
 use crate::policy::{LateValue, Policy, Selector, Source, ValueType, duration, nearest, origins};
 
 /// Each part of a late value by itself.
-pub(super) fn late_value(at: &Path, value: &LateValue) -> Vec<Result<(), Fault>> {
+pub(super) fn late_value(at: &Path, value: &LateValue) -> Vec<Result<(), PolicyFault>> {
     let mut found = vec![name(&at.key("name"), &value.name)];
     for (place, text) in value.placeholders.iter().enumerate() {
         found.push(placeholder(&at.key("placeholders").index(place), text, &value.placeholders[..place]));
@@ -35,7 +35,7 @@ pub(super) fn late_value(at: &Path, value: &LateValue) -> Vec<Result<(), Fault>>
     found
 }
 
-fn name(at: &Path, name: &str) -> Result<(), Fault> {
+fn name(at: &Path, name: &str) -> Result<(), PolicyFault> {
     let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let start = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     if !start || name.len() > 253 || !name.chars().all(named) {
@@ -44,7 +44,7 @@ fn name(at: &Path, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn within(at: &Path, value: &LateValue) -> Result<(), Fault> {
+fn within(at: &Path, value: &LateValue) -> Result<(), PolicyFault> {
     for within in value.within.iter() {
         if !matches!(value.kind, ValueType::Ip | ValueType::Cidr) {
             return fault(at, "only a value of type ip or cidr lies within a network; set type: ip");
@@ -56,7 +56,7 @@ fn within(at: &Path, value: &LateValue) -> Result<(), Fault> {
     Ok(())
 }
 
-fn placeholder(at: &Path, text: &str, earlier: &[String]) -> Result<(), Fault> {
+fn placeholder(at: &Path, text: &str, earlier: &[String]) -> Result<(), PolicyFault> {
     if text.trim() != text || text.chars().any(char::is_control) {
         return fault(
             at,
@@ -85,7 +85,7 @@ fn overlaps(left: &str, right: &str) -> bool {
 }
 
 /// Two late values do not share a name or a placeholder.
-pub(super) fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), Fault> {
+pub(super) fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result<(), PolicyFault> {
     if value.name == earlier.name {
         return fault(&at.key("name"), format!("{:?} stands twice", value.name));
     }
@@ -103,7 +103,7 @@ pub(super) fn apart(at: &Path, value: &LateValue, earlier: &LateValue) -> Result
     Ok(())
 }
 
-fn source(at: &Path, source: &Source) -> Result<(), Fault> {
+fn source(at: &Path, source: &Source) -> Result<(), PolicyFault> {
     let set = [
         source.object.is_some(),
         source.file.is_some(),
@@ -155,7 +155,7 @@ fn source(at: &Path, source: &Source) -> Result<(), Fault> {
 }
 
 /// What is read in other places than objects.
-fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
+fn outside(at: &Path, source: &Source) -> Result<(), PolicyFault> {
     if let Some(http) = &source.http {
         let at = at.key("http");
         let uri: Option<http::Uri> = http.url.parse().ok();
@@ -196,7 +196,7 @@ fn outside(at: &Path, source: &Source) -> Result<(), Fault> {
     }
 }
 
-fn json_path(at: &Path, path: &str) -> Result<(), Fault> {
+fn json_path(at: &Path, path: &str) -> Result<(), PolicyFault> {
     let Err(error) = jsonpath_rust::parser::parse_json_path(path) else { return Ok(()) };
     let hint = match path.trim_matches(['{', '}']) {
         kubectl if kubectl.len() < path.len() => {
@@ -209,7 +209,7 @@ fn json_path(at: &Path, path: &str) -> Result<(), Fault> {
 }
 
 /// Templates name late values that there are, and none needs itself.
-pub(super) fn templates(at: &Path, policy: &Policy) -> Result<(), Fault> {
+pub(super) fn templates(at: &Path, policy: &Policy) -> Result<(), PolicyFault> {
     for (place, value) in policy.late_values.iter().enumerate() {
         for (source, template) in
             value.from.iter().enumerate().filter_map(|(at, from)| Some((at, from.template.as_ref()?)))

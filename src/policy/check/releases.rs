@@ -1,15 +1,15 @@
 //! What a list of releases may not say: nothing to render, two things at once, or one release twice.
 
-use super::{Fault, fault};
+use super::{PolicyFault, fault};
 use crate::object::Path;
 use crate::policy::ListedRelease;
 
 /// Looks through the list.
-pub(super) fn releases(at: &Path, list: &[ListedRelease]) -> Vec<Result<(), Fault>> {
+pub(super) fn releases(at: &Path, list: &[ListedRelease]) -> Vec<Result<(), PolicyFault>> {
     list.iter().enumerate().map(|(place, release)| one(&at.index(place), release, &list[..place])).collect()
 }
 
-fn one(at: &Path, release: &ListedRelease, earlier: &[ListedRelease]) -> Result<(), Fault> {
+fn one(at: &Path, release: &ListedRelease, earlier: &[ListedRelease]) -> Result<(), PolicyFault> {
     if release.name.is_empty() {
         return fault(&at.key("name"), "a release has a name");
     }

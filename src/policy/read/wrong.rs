@@ -1,6 +1,6 @@
 //! Everything that is wrong with a policy in one run: what serde stops at is noted and put aside, and the rest is read again.
 
-use super::Fault;
+use super::PolicyFault;
 use crate::object::{Path, Segment};
 use crate::policy::expected;
 use crate::tree::Value;
@@ -8,7 +8,7 @@ use crate::tree::Value;
 /// What was found wrong, and what was put aside for it. Places are those of the file.
 #[derive(Default)]
 pub(super) struct Wrong {
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<PolicyFault>,
     aside: Vec<Path>,
     /// Where something stands in for what is missing, or was put aside and cannot be missing.
     filled: Vec<Path>,
@@ -16,9 +16,9 @@ pub(super) struct Wrong {
 
 impl Wrong {
     /// Notes faults and takes what they are about out of the tree; false where nothing is left to look at.
-    pub(super) fn put_aside(&mut self, value: &mut Value, faults: Vec<Fault>) -> bool {
-        let faults: Vec<Fault> =
-            faults.into_iter().map(|fault| Fault { path: self.in_file(&fault.path), ..fault }).collect();
+    pub(super) fn put_aside(&mut self, value: &mut Value, faults: Vec<PolicyFault>) -> bool {
+        let faults: Vec<PolicyFault> =
+            faults.into_iter().map(|fault| PolicyFault { path: self.in_file(&fault.path), ..fault }).collect();
         let mut goes_on = false;
         for fault in faults {
             let missing = fault.message.strip_prefix("the field `").and_then(|rest| rest.strip_suffix("` is missing"));

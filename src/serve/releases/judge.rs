@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail, ensure};
 use jiff::Timestamp;
 
-use super::super::api::{Api, Fault};
+use super::super::api::{Api, ApiFault};
 use super::look::{self, Name, Seen};
 use super::marks;
 use super::state::{Made, Ruling, Verdict};
@@ -222,7 +222,7 @@ impl Judge {
 }
 
 /// Version and kinds of the API server, as Helm has them (helm `pkg/action/action.go`, `GetVersionSet`).
-async fn capabilities(api: &Api) -> Result<Vec<String>, Fault> {
+async fn capabilities(api: &Api) -> Result<Vec<String>, ApiFault> {
     let version = api.get("/version").await?;
     let mut out = vec![format!("--kube-version={}", text(&version, "/gitVersion").unwrap_or_default())];
     let groups = api.get("/apis").await?;
@@ -233,7 +233,7 @@ async fn capabilities(api: &Api) -> Result<Vec<String>, Fault> {
         let resources = match api.get(&path).await {
             Ok(resources) => resources,
             // A group that went meanwhile is served no more.
-            Err(Fault::Absent) => continue,
+            Err(ApiFault::Absent) => continue,
             Err(fault) => return Err(fault),
         };
         let mut kinds: Vec<&str> = list(&resources, "/resources").filter_map(|one| text(one, "/kind")).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::super::api::{Api, Fault};
+use super::super::api::{Api, ApiFault};
 use super::marks::{self, Gated};
 use super::state::{Flux, Made, Observed, Phase};
 use crate::apiserver::fields::canonical;
@@ -155,8 +155,10 @@ async fn version(api: &Api, namespace: &str, reference: &Reference) -> Result<St
             let word = |field: &str| text(&object, &format!("/metadata/{field}")).unwrap_or_default();
             Ok(format!("{kind} {name} {} {}", word("uid"), word("resourceVersion")))
         }
-        Err(Fault::Absent) if *optional => Ok(format!("{kind} {name} absent")),
-        Err(Fault::Absent) => Err(format!("{kind} {name} of its values is not there, so Flux would wait for it too")),
+        Err(ApiFault::Absent) if *optional => Ok(format!("{kind} {name} absent")),
+        Err(ApiFault::Absent) => {
+            Err(format!("{kind} {name} of its values is not there, so Flux would wait for it too"))
+        }
         Err(fault) => Err(format!("{kind} {name} of its values cannot be read: {fault}")),
     }
 }
@@ -172,7 +174,7 @@ async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String>
     };
     let all = format!("/apis/{SOURCES}/v1/namespaces/{namespace}/{plural}");
     let title = format!("{kind} {namespace}/{name}");
-    let cannot = |fault: Fault| format!("{title} cannot be read or written: {fault}");
+    let cannot = |fault: ApiFault| format!("{title} cannot be read or written: {fault}");
     let path = format!("{all}/{name}");
     let found = match (api.get(&path).await, wanted) {
         (Ok(there), Some(wanted)) => match helm_chart::difference(&there, &wanted) {
@@ -180,8 +182,8 @@ async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String>
             None => there,
         },
         (Ok(there), None) => there,
-        (Err(Fault::Absent), Some(wanted)) => api.create(&all, &wanted).await.map_err(cannot)?,
-        (Err(Fault::Absent), None) => return Err(format!("{title} is not there")),
+        (Err(ApiFault::Absent), Some(wanted)) => api.create(&all, &wanted).await.map_err(cannot)?,
+        (Err(ApiFault::Absent), None) => return Err(format!("{title} is not there")),
         (Err(fault), _) => return Err(cannot(fault)),
     };
     let artifact = Artifact::of(&found, &title)?;

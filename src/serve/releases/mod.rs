@@ -23,7 +23,7 @@ use self::marks::Gated;
 use self::next::{NextStep, Then, Write};
 use self::state::Verdict;
 use self::tell::Teller;
-use super::api::{Api, Fault};
+use super::api::{Api, ApiFault};
 use super::event::Reporter;
 use super::lease::{self, Lease};
 use super::log::Log;
@@ -252,7 +252,7 @@ impl Gate {
         loop {
             let release = match self.api.get(&name.path()).await {
                 Ok(release) => release,
-                Err(Fault::Absent) => return Some(Then::Rest),
+                Err(ApiFault::Absent) => return Some(Then::Rest),
                 Err(fault) => return self.failed(name, &fault),
             };
             let seen = look::at(&self.api, &self.gated, release, memory).await;
@@ -270,7 +270,7 @@ impl Gate {
                 (Some(write), then) => {
                     match self.written(name, &seen, write).await {
                         Ok(release) => self.said(name, &release, &step).await,
-                        Err(Fault::Conflict | Fault::Absent) => continue,
+                        Err(ApiFault::Conflict | ApiFault::Absent) => continue,
                         Err(fault) => return self.failed(name, &fault),
                     }
                     if then != Then::Look(Duration::ZERO) {
@@ -286,7 +286,7 @@ impl Gate {
         }
     }
 
-    fn failed(&self, name: &Name, fault: &Fault) -> Option<Then> {
+    fn failed(&self, name: &Name, fault: &ApiFault) -> Option<Then> {
         self.log.line(
             "error",
             "a release cannot be read or written",
@@ -362,21 +362,21 @@ impl Gate {
     }
 
     /// Writes a step onto exactly what was seen. Where somebody came between who changed nothing that counts, it is tried again.
-    async fn written(&self, name: &Name, seen: &Seen, write: &Write) -> Result<Value, Fault> {
+    async fn written(&self, name: &Name, seen: &Seen, write: &Write) -> Result<Value, ApiFault> {
         let mut release = seen.release.clone();
         for _ in 0..TRIES {
             match self.api.merge(&name.path(), &body(&release, write)).await {
-                Err(Fault::Conflict) => {}
+                Err(ApiFault::Conflict) => {}
                 other => return other,
             }
             let now = self.api.get(&name.path()).await?;
             let counts = ["/spec", "/metadata/generation", "/metadata/annotations", "/metadata/deletionTimestamp"];
             if counts.iter().any(|pointer| now.pointer(pointer) != release.pointer(pointer)) {
-                return Err(Fault::Conflict);
+                return Err(ApiFault::Conflict);
             }
             release = now;
         }
-        Err(Fault::Conflict)
+        Err(ApiFault::Conflict)
     }
 
     /// Tells people what was written.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::super::api::{Api, Fault};
+use super::super::api::{Api, ApiFault};
 use super::super::event::{self, Reporter, SPEAKER, seconds};
 use super::look::Name;
 use super::marks;
@@ -55,7 +55,7 @@ impl Teller {
 
     /// Says in the Ready condition why it waits, which is what `flux get helmreleases` shows. helm-controller writes it anew as soon as
     /// it acts; where it has what there is already, and only what drifted is held, its own word stays.
-    pub(super) async fn condition(&self, name: &Name, release: &Value, state: &State) -> Result<(), Fault> {
+    pub(super) async fn condition(&self, name: &Name, release: &Value, state: &State) -> Result<(), ApiFault> {
         let reason = match state.phase {
             Phase::Held => "HeldByRollgate",
             Phase::Undecided => "UndecidedByRollgate",
@@ -98,7 +98,7 @@ impl Teller {
                 let merged = self.api.merge(&format!("{path}/{object}"), &body).await;
                 merged.map(drop).map_err(|fault| fault.to_string())
             }
-            Err(Fault::Absent) => self.api.create(&path, &body).await.map(drop).map_err(|fault| fault.to_string()),
+            Err(ApiFault::Absent) => self.api.create(&path, &body).await.map(drop).map_err(|fault| fault.to_string()),
             Err(fault) => Err(fault.to_string()),
         }
     }

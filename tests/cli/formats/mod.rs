@@ -9,7 +9,7 @@ mod sources;
 use std::collections::BTreeMap;
 
 use rollgate::report::human::{Page, Paint};
-use rollgate::report::{Format, Look, Report, markdown};
+use rollgate::report::{Format, FormatOptions, Report, markdown};
 use serde_json::Value;
 
 use super::root;
@@ -38,7 +38,7 @@ fn written(format: &str, report: &Report) -> String {
 
 /// The reports of several releases in a format.
 fn written_all(format: &str, reports: &[Report]) -> String {
-    let look = Look { page: Page::of(Paint(false)), comment: markdown::GITHUB };
+    let look = FormatOptions { page: Page::of(Paint(false)), comment: markdown::GITHUB };
     let mut bytes = Vec::new();
     Format::named(format).expect("a format").write_all(reports, look, &mut bytes).expect("memory");
     String::from_utf8(bytes).expect("text")
