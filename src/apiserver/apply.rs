@@ -326,34 +326,40 @@ fn conflict<'e>(
 ) -> Option<Applied> {
     others.find_map(|entry| {
         let mut paths = Vec::new();
-        contested((live, last), merged, &entry.fields, (root, &Path::root()), &mut paths);
+        contested((Some(live), last), merged, &entry.fields, (root, &Path::root()), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
 
-/// Collects the places that a set owns and whose value becomes another one.
+/// Collects the places that a set owns and whose value becomes another one. A place that is not there may be owned all the same: what a
+/// webhook or a conversion leaves out of an object stays with whoever sent it (structured-merge-diff v6 `merge/update.go`, `update`, which
+/// compares with what is modified and what is added).
 fn contested(
-    (live, last): (&Value, Option<&Value>),
+    (live, last): (Option<&Value>, Option<&Value>),
     merged: &Value,
     owned: &FieldSet,
     (place, path): (Place<'_>, &Path),
     found: &mut Vec<String>,
 ) {
-    if live == merged {
+    if live == Some(merged) {
         return;
     }
     match (place.merging(merged), live, merged) {
-        (Merging::Granular, Value::Object(live), Value::Object(merged)) => {
+        (Merging::Granular, Some(Value::Object(_)) | None, Value::Object(merged))
+            if live.is_some() || !merged.is_empty() =>
+        {
             for (key, value) in merged {
-                let owned = owned.below.get(&Step::Field(key.to_string()));
-                if let (Some(owned), Some(live)) = (owned, live.get(key)) {
-                    let last = last.and_then(|last| last.get(key));
-                    contested((live, last), value, owned, (place.field(key), &path.key(key.as_str())), found);
+                if let Some(owned) = owned.below.get(&Step::Field(key.to_string())) {
+                    let both = (live.and_then(|live| live.get(key)), last.and_then(|last| last.get(key)));
+                    contested(both, value, owned, (place.field(key), &path.key(key.as_str())), found);
                 }
             }
         }
-        (Merging::Items(how), Value::Array(live), Value::Array(merged)) => {
+        (Merging::Items(how), Some(Value::Array(_)) | None, Value::Array(merged))
+            if live.is_some() || !merged.is_empty() =>
+        {
             let steps = |items: &[Value]| items.iter().map(|item| place.step_to(&how, item)).collect::<Vec<_>>();
+            let live = live.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             let live_steps = steps(live);
             let was_at = places_of(&live_steps);
             let last = last.and_then(Value::as_array);
@@ -363,12 +369,12 @@ fn contested(
                 let step = place.step_to(&how, item);
                 let before = was_at.get(&step).map(|at| &live[*at]);
                 let last = last_at.get(&step).and_then(|at| last?.get(*at));
-                if let (Some(owned), Some(before)) = (owned.below.get(&step), before) {
+                if let Some(owned) = owned.below.get(&step) {
                     contested((before, last), item, owned, (place.item(), &path.index(at)), found);
                 }
             }
         }
-        _ if owned.owned && last != Some(live) => found.push(path.to_string()),
+        _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
         _ => {}
     }
 }

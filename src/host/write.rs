@@ -8,7 +8,7 @@ use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restor
 use crate::apiserver::versions::{Versions, comes_from_another, goes_through_another};
 use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
-use crate::object::{Key, Path};
+use crate::object::{Key, Path, Segment};
 use crate::schema;
 use crate::tree::{Map, Value};
 use crate::world::WriteMethod;
@@ -233,16 +233,32 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     }
 }
 
-/// An apply that leaves nulls: the schema refuses those that no webhook fills in first.
+/// An apply that leaves nulls: the schema refuses those that no webhook fills in or takes away first.
 fn nulled(before: &Before<'_>, nulls: &[Path], merged: Value) -> AfterWrite {
-    let filled = before.definition.filled(&merged);
-    let is_filled = |path: &Path| filled.as_ref().is_some_and(|filled| path.get(filled).is_some());
-    let Some(path) = nulls.iter().find(|path| !is_filled(path)) else { return AfterWrite::sure(merged) };
+    let mut sent = merged.clone();
+    nulls.iter().for_each(|path| put_null(&mut sent, path.segments()));
+    let filled = before.definition.filled(&sent);
+    let is_null = |path: &&Path| filled.as_ref().is_none_or(|filled| path.get(filled).is_some_and(Value::is_null));
+    let Some(path) = nulls.iter().find(is_null) else { return AfterWrite::sure(merged) };
     AfterWrite::Refused {
         rule: RuleId::of("host/schema"),
         because: format!(
             "the API server refuses the apply: {path} is sent empty and loses its last part, which makes it null; leave {path} out; the upgrade stops half-way"
         ),
+    }
+}
+
+/// Puts a null under the last key of a path, where the rest of it is there.
+fn put_null(value: &mut Value, path: &[Segment]) {
+    match (path, value) {
+        ([Segment::Key(key)], Value::Object(map)) => drop(map.insert(key.clone(), Value::Null)),
+        ([Segment::Key(key), rest @ ..], Value::Object(map)) => {
+            map.get_mut(key.as_str()).into_iter().for_each(|value| put_null(value, rest));
+        }
+        ([Segment::Index(at), rest @ ..], Value::Array(list)) => {
+            list.get_mut(*at).into_iter().for_each(|value| put_null(value, rest));
+        }
+        _ => {}
     }
 }
 

@@ -46,6 +46,8 @@ mod rollback;
 mod rollouts;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "forecasts")]
+mod servers;
 mod set_back;
 mod sources;
 mod standing;

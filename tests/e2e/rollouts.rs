@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
 use futures_util::TryStreamExt as _;
 use kube::api::WatchEvent;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::bench::{Bench, Space, bench, say};
 use crate::observe::{CAPI, KUBEADM_CONTROL_PLANE, RKE2_CONTROL_PLANE};
+use crate::servers;
 use crate::trace::Record;
 
 /// Nothing has moved for so long: a rollout is over or stands still. Control planes look again after 10 to 15 seconds.
@@ -114,49 +114,6 @@ fn cases() -> Vec<Case> {
 fn rke2(name: &'static str, from: u64, to: u64, strategy: &Value) -> Case {
     let spec = json!({"rolloutStrategy": strategy});
     Case { name, owner: Owner::Rke2, from, to, spec, template: "new", by_hand: false }
-}
-
-/// Annotations of a Node by which the control plane provider takes an etcd member out, and RKE2 says that it is out.
-const ETCD_LEAVES: &str = "etcd.rke2.cattle.io/remove";
-const ETCD_HAS_LEFT: &str = "etcd.rke2.cattle.io/removed-node-name";
-
-/// Does for a workload cluster what RKE2 does on its servers and the in-memory provider does not: Nodes have the label of a server with
-/// a value, and the Secret that says that the first server is up is there.
-fn serve_rke2(bench: &'static Bench, namespace: String) {
-    std::thread::spawn(move || {
-        let mut reached: Option<Api> = None;
-        loop {
-            std::thread::sleep(Duration::from_millis(500));
-            let Some(api) = &reached else {
-                reached = workload(bench, &namespace);
-                continue;
-            };
-            let Ok(nodes) = api.send("GET", "/api/v1/nodes", None) else { continue };
-            let server = "node-role.kubernetes.io/master";
-            for node in nodes["items"].as_array().into_iter().flatten() {
-                // Its etcd leaves when it is told to, and says so.
-                let marks = &node["metadata"]["annotations"];
-                let leaves = marks[ETCD_LEAVES] == "true" && marks[ETCD_HAS_LEFT].is_null();
-                if leaves || node["metadata"]["labels"][server] != "true" {
-                    let left = if leaves { node["metadata"]["name"].clone() } else { marks[ETCD_HAS_LEFT].clone() };
-                    let patch = json!({"metadata": {"labels": {server: "true"}, "annotations": {ETCD_HAS_LEFT: left}}});
-                    let path = format!("/api/v1/nodes/{}", text(&node["metadata"]["name"]));
-                    drop(api.send("PATCH", &path, Some(("application/merge-patch+json", &patch))));
-                }
-            }
-            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "rke2-serving", "namespace": "kube-system"}});
-            drop(api.send("POST", "/api/v1/namespaces/kube-system/secrets", Some(("application/json", &secret))));
-        }
-    });
-}
-
-/// A connection to the workload cluster of a namespace, once it has one.
-fn workload(bench: &'static Bench, namespace: &str) -> Option<Api> {
-    let secret = bench.api.get(&format!("/api/v1/namespaces/{namespace}/secrets/demo-kubeconfig"))?;
-    let content = base64::engine::general_purpose::STANDARD.decode(text(&secret["data"]["value"])).ok()?;
-    let place = bench.out.join(format!("{namespace}.kubeconfig"));
-    fs::write(&place, content).ok()?;
-    Some(Api::connect(&place))
 }
 
 fn reference(group: &str, kind: &str, name: &str) -> Value {
@@ -426,7 +383,7 @@ fn up<'c>(bench: &'static Bench, cases: &'c [Case]) -> Vec<Played<'c>> {
             let space = Space::new(bench, &format!("rollouts-{}", case.name));
             install(&space, cluster(Some(case)));
             if case.owner == Owner::Rke2 {
-                serve_rke2(bench, space.namespace.clone());
+                servers::serve(bench, space.namespace.clone(), || false);
             }
             space
         };

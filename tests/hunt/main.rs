@@ -24,6 +24,8 @@ mod observe;
 mod score;
 #[expect(dead_code, reason = "the metamorphic tests use the rest")]
 mod seed;
+#[path = "../e2e/servers.rs"]
+mod servers;
 mod situations;
 mod stage;
 #[path = "../bench/starter.rs"]

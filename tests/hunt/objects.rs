@@ -106,8 +106,10 @@ fn set(object: &mut Value, pointer: &str, value: &Value) {
 pub(crate) enum Shape {
     /// A kubeadm control plane with so many Machines, two groups of workers and a health check.
     Kubeadm(u8),
-    /// An RKE2 control plane; its first Machine is all that comes up in memory.
+    /// An RKE2 control plane whose first Machine is all that comes up.
     Rke2,
+    /// An RKE2 control plane with so many Machines and a group of workers, whose servers are looked after (`tests/e2e/servers.rs`).
+    Rke2Servers(u8),
     /// A Cluster with a topology and so many Machines in its control plane.
     Topology(u8),
 }
@@ -178,14 +180,16 @@ pub(crate) fn health_check(name: &str, labels: &Value) -> Value {
 
 impl Shape {
     /// All of them, as often as they are played.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Kubeadm(1),
+        Self::Topology(1),
+        Self::Kubeadm(1),
+        Self::Rke2Servers(1),
+        Self::Kubeadm(3),
+        Self::Rke2Servers(3),
         Self::Topology(1),
         Self::Kubeadm(1),
         Self::Rke2,
-        Self::Kubeadm(3),
-        Self::Topology(1),
-        Self::Kubeadm(1),
         Self::Topology(3),
     ];
 
@@ -193,7 +197,8 @@ impl Shape {
     pub(crate) fn objects(self) -> Objects {
         let list = match self {
             Self::Kubeadm(replicas) => kubeadm(replicas),
-            Self::Rke2 => rke2(),
+            Self::Rke2 => rke2(3),
+            Self::Rke2Servers(replicas) => rke2_with_workers(replicas),
             Self::Topology(replicas) => topology(replicas),
         };
         list.into_iter().map(|object| (called(&object), object)).collect()
@@ -204,8 +209,24 @@ impl Shape {
         match self {
             Self::Kubeadm(replicas) => replicas as usize + 3,
             Self::Rke2 => 1,
+            Self::Rke2Servers(replicas) => replicas as usize + 2,
             Self::Topology(replicas) => replicas as usize + 2,
         }
+    }
+
+    /// The kind of the bootstrap configs of its workers.
+    pub(crate) const fn config_kind(self) -> &'static str {
+        if self.is_rke2() { "RKE2ConfigTemplate" } else { "KubeadmConfigTemplate" }
+    }
+
+    /// A template of bootstrap configs of its workers.
+    pub(crate) fn config_template(self, name: &str) -> Value {
+        if self.is_rke2() { rke2_config_template(name) } else { config_template(name) }
+    }
+
+    /// Whether its control plane is of RKE2.
+    pub(crate) const fn is_rke2(self) -> bool {
+        matches!(self, Self::Rke2 | Self::Rke2Servers(_))
     }
 }
 
@@ -249,7 +270,7 @@ fn kubeadm(replicas: u8) -> Vec<Value> {
     ]
 }
 
-fn rke2() -> Vec<Value> {
+fn rke2(replicas: u8) -> Vec<Value> {
     let old = |group: &str, kind: &str, name: &str| json!({"apiVersion": format!("{group}.cluster.x-k8s.io/v1beta1"), "kind": kind, "name": name});
     let cluster = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster", "metadata": {"name": "demo"},
@@ -266,7 +287,7 @@ fn rke2() -> Vec<Value> {
     let owner = json!({
         "apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "RKE2ControlPlane", "metadata": {"name": "cp"},
         "spec": {
-            "replicas": 3, "version": "v1.34.1+rke2r1", "registrationMethod": "control-plane-endpoint",
+            "replicas": replicas, "version": "v1.34.1+rke2r1", "registrationMethod": "control-plane-endpoint",
             "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}},
             "machineTemplate": {"infrastructureRef": old("infrastructure", "DevMachineTemplate", "cp")},
             "serverConfig": {"cni": "calico", "tlsSan": ["one.example", "two.example"]},
@@ -278,6 +299,33 @@ fn rke2() -> Vec<Value> {
     let mut template = machine_template("cp");
     template["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1");
     vec![cluster, infra, owner, template]
+}
+
+fn rke2_config_template(name: &str) -> Value {
+    json!({
+        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1", "kind": "RKE2ConfigTemplate", "metadata": {"name": name},
+        "spec": {"template": {"spec": {
+            "agentConfig": {"nodeLabels": ["a=b"], "kubelet": {"extraArgs": ["v=2"]}},
+            "files": [{"path": "/etc/motd", "content": "worker\n"}],
+            "preRKE2Commands": ["hostname"],
+        }}},
+    })
+}
+
+fn rke2_with_workers(replicas: u8) -> Vec<Value> {
+    let mut list = rke2(replicas);
+    for object in &mut list {
+        if object["kind"] == "RKE2ControlPlane" {
+            object["spec"]["rolloutStrategy"]["rollingUpdate"]["maxSurge"] = json!(1);
+        }
+    }
+    let mut group = workers("md-a", 2);
+    group["spec"]["template"]["spec"]["version"] = json!("v1.34.1+rke2r1");
+    group["spec"]["template"]["spec"]["bootstrap"]["configRef"] =
+        reference("bootstrap", "RKE2ConfigTemplate", "workers");
+    let config = rke2_config_template("workers");
+    list.extend([group, config, machine_template("workers"), health_check("check-a", &json!({"pool": "md-a"}))]);
+    list
 }
 
 fn topology(replicas: u8) -> Vec<Value> {

@@ -238,7 +238,13 @@ fn config(spec: &mut Value) -> Option<()> {
 
 /// An object that becomes a hook of the release, or none any more.
 pub(crate) fn hook(objects: &Objects, seed: &mut Seed) -> Vec<Edit> {
-    let kinds = ["DevMachineTemplate", "KubeadmConfigTemplate", "MachineHealthCheck", "MachineDeployment"];
+    let kinds = [
+        "DevMachineTemplate",
+        "KubeadmConfigTemplate",
+        "RKE2ConfigTemplate",
+        "MachineHealthCheck",
+        "MachineDeployment",
+    ];
     let names: Vec<&String> =
         objects.keys().filter(|name| kinds.iter().any(|kind| name.starts_with(&format!("{kind}/")))).collect();
     if names.is_empty() {
@@ -358,7 +364,7 @@ pub(crate) fn around(draw: &Draw<'_>, seed: &mut Seed) -> Act {
             let object = json!({"apiVersion": "v1", "kind": kind.1, "metadata": {"name": name}});
             Act::Make(format!("/api/v1 {}", kind.0), object)
         }
-        3..=4 if !matches!(draw.shape, Shape::Topology(_) | Shape::Rke2) => {
+        3..=4 if matches!(draw.shape, Shape::Kubeadm(_)) => {
             let mut other = workers("md-x", 1);
             other["metadata"]["labels"] = json!({"app.kubernetes.io/managed-by": "Helm"});
             other["metadata"]["annotations"] = json!({"meta.helm.sh/release-name": "web"});

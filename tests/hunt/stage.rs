@@ -10,6 +10,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use crate::helm::{Helm, Release, Run};
 use crate::lookout::Lookout;
 use crate::objects::{Objects, Shape, text};
 use crate::observe::{OWNERS, Sight, condition, going};
+use crate::servers;
 use crate::steps::Way;
 
 /// Nothing has moved for so long: the controllers have done what they do.
@@ -97,6 +99,8 @@ pub(crate) struct Stage<'a> {
     made: BTreeSet<String>,
     /// Whether the record of the release is lost.
     forgotten: bool,
+    /// Who looks after its servers does so as long as this is here.
+    in_use: Arc<()>,
 }
 
 /// What marks hidden values in all runs, so that a report and that of a snapshot can be compared.
@@ -130,7 +134,12 @@ impl<'a> Stage<'a> {
             announced: BTreeSet::new(),
             made: BTreeSet::new(),
             forgotten: false,
+            in_use: Arc::default(),
         };
+        if let Shape::Rke2Servers(_) = shape {
+            let used = Arc::downgrade(&stage.in_use);
+            servers::serve(bench, stage.space.namespace.clone(), move || used.strong_count() == 0);
+        }
         let run = stage.write("install", &stage.objects, Way::Plain);
         if run.code != Some(0) {
             return None;

@@ -6,7 +6,7 @@ mod edits;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::objects::{Edit, Objects, Shape, config_template, machine_template, text};
+use crate::objects::{Edit, Objects, Shape, machine_template, text};
 use crate::seed::Seed;
 use crate::situations;
 use crate::stage::Writer;
@@ -149,12 +149,13 @@ impl Draw<'_> {
                 "/spec/machineTemplate/spec/infrastructureRef/name",
             ] {
                 let template = object.pointer(pointer).map(text).unwrap_or_default();
-                let kind = if pointer.contains("configRef") { "KubeadmConfigTemplate" } else { "DevMachineTemplate" };
+                let is_config = pointer.contains("configRef");
+                let kind = if is_config { self.shape.config_kind() } else { "DevMachineTemplate" };
                 if !template.is_empty() && !self.objects.contains_key(&format!("{kind}/{template}")) {
                     let made = if kind == "DevMachineTemplate" {
                         machine_template(&template)
                     } else {
-                        config_template(&template)
+                        self.shape.config_template(&template)
                     };
                     edits.push(Edit::Put(made));
                 }
@@ -237,7 +238,7 @@ impl Draw<'_> {
             (8, Some(group)) => {
                 Some(Act::Patch(CAPI.to_owned(), "machinedeployments".to_owned(), group, mark("paused", json!(""))))
             }
-            (9, _) if !matches!(self.shape, Shape::Rke2) => Some(Act::Delete(
+            (9, _) if !self.shape.is_rke2() => Some(Act::Delete(
                 "bootstrap.cluster.x-k8s.io/v1beta2".to_owned(),
                 "kubeadmconfigtemplates".to_owned(),
                 "workers".to_owned(),

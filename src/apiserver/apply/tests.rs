@@ -61,6 +61,21 @@ fn another_value_for_a_field_of_another_manager_is_a_conflict_unless_forced() {
 }
 
 #[test]
+fn a_field_that_a_webhook_left_out_still_belongs_to_who_sent_it() {
+    let live = live(json!({"a": 1}), json!({}), json!({"f:replicas": {}, "f:b": {"f:c": {}}, "f:empty": {}}));
+    let paths = |sent: Value| match applied(&live, sent, HELM) {
+        Applied::Conflict { paths, .. } => paths,
+        other => panic!("it is no conflict: {other:?}"),
+    };
+    assert_eq!(paths(json!({"replicas": 1})), ["spec.replicas"]);
+    assert_eq!(paths(json!({"b": {"c": 1, "d": 1}})), ["spec.b.c"]);
+    assert_eq!(paths(json!({"empty": {}})), ["spec.empty"]);
+    // Its neighbours belong to nobody.
+    assert_eq!(spec(applied(&live, json!({"b": {"d": 1}}), HELM)), json!({"a": 1, "b": {"d": 1}}));
+    assert_eq!(spec(applied(&live, json!({"empty": {"d": 1}}), HELM)), json!({"a": 1, "empty": {"d": 1}}));
+}
+
+#[test]
 fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_of_it() {
     let kubectl =
         Applier { manager: KUBECTL, adopts_updates: false, migrates: Some("kubectl-client-side-apply"), force: false };

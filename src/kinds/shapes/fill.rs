@@ -149,6 +149,10 @@ fn round_trip(shape: &ShapeNode, value: &Value, pointers: &[&str]) -> Option<Val
         }
         Value::Array(list) => items(shape, list, |below, _, child| round_trip(below, child, pointers)),
         // Under a free key and in a list Go has a value for it: the zero of its type (encoding/json, Unmarshal).
+        Value::Null if shape.kind == "o" && !shape.fields.is_empty() => {
+            let empty = Value::Object(Map::new());
+            Some(round_trip(shape, &empty, pointers).unwrap_or(empty))
+        }
         Value::Null => scalar_zero(shape),
         _ => None,
     }

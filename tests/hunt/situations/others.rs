@@ -33,7 +33,7 @@ pub(crate) fn others(draw: &Draw<'_>, seed: &mut Seed) -> Option<Act> {
             version,
             json!({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": null}}}),
         ),
-        _ => by("v1beta2", drift(draw, seed, kind, name)?),
+        _ => by(versions[0], drift(draw, seed, kind, name)?),
     }
 }
 
@@ -47,6 +47,8 @@ fn resource(name: &str) -> Option<(&'static str, &'static str, &'static [&'stati
         "MachineHealthCheck" => ("cluster.x-k8s.io", "machinehealthchecks", BOTH),
         "KubeadmControlPlane" => ("controlplane.cluster.x-k8s.io", "kubeadmcontrolplanes", BOTH),
         "KubeadmConfigTemplate" => ("bootstrap.cluster.x-k8s.io", "kubeadmconfigtemplates", BOTH),
+        "RKE2ControlPlane" => ("controlplane.cluster.x-k8s.io", "rke2controlplanes", &["v1beta1"]),
+        "RKE2ConfigTemplate" => ("bootstrap.cluster.x-k8s.io", "rke2configtemplates", &["v1beta1"]),
         "DevMachineTemplate" => ("infrastructure.cluster.x-k8s.io", "devmachinetemplates", BOTH),
         _ => return None,
     })
@@ -68,6 +70,15 @@ fn drift(draw: &Draw<'_>, seed: &mut Seed, kind: &str, name: &str) -> Option<Val
         },
         "KubeadmConfigTemplate" => {
             json!({"spec": {"template": {"spec": {"preKubeadmCommands": [*seed.pick(&["hostname", "date"])]}}}})
+        }
+        "RKE2ControlPlane" => match seed.below(4) {
+            0 => json!({"spec": {"version": *seed.pick(&["v1.34.1+rke2r1", "v1.34.2+rke2r1"])}}),
+            1 => json!({"spec": {"preRKE2Commands": ["hostname", "date"]}}),
+            2 => json!({"spec": {"serverConfig": {"cni": *seed.pick(&["calico", "canal"])}}}),
+            _ => json!({"spec": {"agentConfig": {"nodeLabels": ["a=b"]}}}),
+        },
+        "RKE2ConfigTemplate" => {
+            json!({"spec": {"template": {"spec": {"preRKE2Commands": [*seed.pick(&["hostname", "date"])]}}}})
         }
         "MachineDeployment" => match seed.below(3) {
             0 => json!({"spec": {"template": {"spec": {"version": version}}}}),

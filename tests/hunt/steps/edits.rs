@@ -19,6 +19,7 @@ impl Draw<'_> {
             ("MachineDeployment", "MachineDeployment/v1beta2/full"),
             ("MachineHealthCheck", "MachineHealthCheck/v1beta2/full"),
             ("KubeadmConfigTemplate", "KubeadmConfigTemplate/v1beta2/small"),
+            ("RKE2ConfigTemplate", "RKE2ConfigTemplate/v1beta1/full"),
             ("KubeadmControlPlaneTemplate", "KubeadmControlPlaneTemplate/v1beta2/small"),
             ("DevMachineTemplate", "DevMachineTemplate/v1beta2/full"),
             ("Cluster", "Cluster/v1beta2/small"),
@@ -103,7 +104,11 @@ impl Draw<'_> {
             return vec![Edit::Set("Cluster/demo".to_owned(), pointer.to_owned(), json!(count))];
         }
         let groups = self.of_kind("MachineDeployment");
-        let planes = self.of_kind("KubeadmControlPlane");
+        let planes = match self.shape {
+            Shape::Rke2 => Vec::new(),
+            Shape::Rke2Servers(_) => self.of_kind("RKE2ControlPlane"),
+            _ => self.of_kind("KubeadmControlPlane"),
+        };
         if groups.is_empty() || (seed.chance(20) && !planes.is_empty()) {
             let count = *seed.pick(&[1, 3, 3, 2, 0]);
             return planes
@@ -167,7 +172,7 @@ impl Draw<'_> {
         }
         let users = [
             ("MachineDeployment", "/spec/template/spec/infrastructureRef/name", "DevMachineTemplate"),
-            ("MachineDeployment", "/spec/template/spec/bootstrap/configRef/name", "KubeadmConfigTemplate"),
+            ("MachineDeployment", "/spec/template/spec/bootstrap/configRef/name", self.shape.config_kind()),
             ("KubeadmControlPlane", "/spec/machineTemplate/spec/infrastructureRef/name", "DevMachineTemplate"),
             ("RKE2ControlPlane", "/spec/machineTemplate/infrastructureRef/name", "DevMachineTemplate"),
         ];
@@ -177,8 +182,9 @@ impl Draw<'_> {
             return Vec::new();
         }
         let name = format!("new-{suffix}");
-        let mut made = if template == "DevMachineTemplate" { machine_template(&name) } else { config_template(&name) };
-        if self.shape == Shape::Rke2 {
+        let is_machine = template == "DevMachineTemplate";
+        let mut made = if is_machine { machine_template(&name) } else { self.shape.config_template(&name) };
+        if self.shape.is_rke2() && is_machine {
             made["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1");
         }
         let mut edits = vec![Edit::Set(seed.pick(&names).clone(), pointer.to_owned(), json!(name))];
@@ -230,8 +236,8 @@ impl Draw<'_> {
                 "/spec/topology/workers/machineDeployments/1".to_owned(),
             )];
         }
-        let kinds =
-            ["MachineDeployment", "MachineHealthCheck", "KubeadmConfigTemplate", "DevMachineTemplate", "ConfigMap"];
+        let config = self.shape.config_kind();
+        let kinds = ["MachineDeployment", "MachineHealthCheck", config, "DevMachineTemplate", "ConfigMap"];
         let mut names: Vec<String> = kinds.iter().flat_map(|kind| self.of_kind(kind)).collect();
         if seed.chance(6) {
             names = self.objects.keys().cloned().collect();
@@ -319,6 +325,22 @@ impl Draw<'_> {
         }
         let after = *seed.pick(&["2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"]);
         let name = seed.pick(&both).clone();
+        if name.starts_with("RKE2ControlPlane/") {
+            let strategies = [
+                json!({"type": "OnDelete"}),
+                json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}),
+                json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}),
+                json!({"rollingUpdate": {"maxSurge": 1}}),
+                json!({"type": "RollingUpdate"}),
+            ];
+            let strategy = seed.pick(&strategies);
+            let place = "/spec/rolloutStrategy".to_owned();
+            return vec![if seed.chance(15) {
+                Edit::Unset(name, place)
+            } else {
+                Edit::Set(name, place, strategy.clone())
+            }];
+        }
         match seed.below(5) {
             4 if !groups.contains(&name) => {
                 let days = *seed.pick(&[7, 60, 360]);
