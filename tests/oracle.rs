@@ -159,7 +159,17 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ),
     ("CloudStack (CAPC)", "webhooks and schemas of v0.6.1, v1beta3", "failure domains that go; other API versions"),
     ("Talos", "webhooks and schemas of the bootstrap provider v0.6.7", "the control plane provider v0.5.12, mirrored"),
-    ("Nutanix, Tinkerbell, IONOS Cloud, Outscale", "nothing", "v1.10, v0.7, v0.6, v1.5"),
+    (
+        "Tinkerbell (CAPT)",
+        "webhooks and schemas of v0.7.0, by a recorder outside of this tree",
+        "what reaches the hardware; new objects; v0.6",
+    ),
+    (
+        "Nutanix (CAPX)",
+        "schemas of v1.10.3 and its one webhook, by a recorder outside of this tree",
+        "what reaches Nutanix; new objects; v1.7 to v1.9, of which only the schemas are asked",
+    ),
+    ("IONOS Cloud, Outscale", "nothing", "v0.6, v1.5"),
     (
         "Proxmox",
         "what the webhook of clusters v0.9 says of endpoints and pools, on pairs kept in `testdata/webhooks`",
@@ -182,7 +192,11 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
     ),
     ("Kamaji, MicroK8s", "nothing", "v0.20, v0.6"),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
-    ("Hetzner", "nothing", "v1.1"),
+    (
+        "Hetzner (CAPH)",
+        "webhooks and schemas of v1.1.8, by a recorder outside of this tree",
+        "what reaches Hetzner; new objects; v1.0",
+    ),
     (
         "Metal3, without recordings above",
         "webhooks of the operator of hosts v0.10 to v0.14, of addresses v1.14 and of v1beta2 in v1.14, on pairs kept in `testdata/webhooks`; schemas of the operator v0.10 to v0.14",

@@ -9,6 +9,7 @@ use regex::Regex;
 
 use super::{Shape, ShapeNode, Word, node};
 use crate::hashed::{HashMap, HashSet};
+use crate::kinds::url;
 use crate::object::{Path, Route};
 use crate::tree::{Map, Value};
 
@@ -73,6 +74,12 @@ fn fixed(shape: &ShapeNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut 
             if before.is_some() && before != after {
                 out.push((place, "cannot change".to_owned()));
             }
+        }
+        if let Word::Stays(field) = rule
+            && old.get(field).is_some()
+            && new.get(field).is_none()
+        {
+            out.push((at.key(field).to_path(), "cannot be removed later".to_owned()));
         }
         if let Word::Kept(field) = rule
             && old.get(field).is_some() != new.get(field).is_some()
@@ -145,6 +152,7 @@ fn check_text(shape: &ShapeNode, text: &str, at: &Route<'_>, out: &mut Vec<(Path
             use base64::Engine as _;
             base64::engine::general_purpose::STANDARD.decode(text).is_err().then_some("must be base64")
         }
+        Some("uri") => url::parse_request(text).is_none().then_some("must be an address such as https://example.com/a"),
         Some("uuid") => (!is_uuid(text)).then_some("must be a UUID"),
         Some("ipv4") => text.parse::<std::net::Ipv4Addr>().is_err().then_some("must be an IPv4 address"),
         Some("ipv6") => text.parse::<std::net::Ipv6Addr>().is_err().then_some("must be an IPv6 address"),
@@ -193,6 +201,17 @@ fn check_number(shape: &ShapeNode, number: f64, at: &Route<'_>, out: &mut Vec<(P
     for most in [shape.value.1, most].into_iter().flatten().filter(|most| number > *most) {
         out.push((at.to_path(), format!("must be at most {most}")));
     }
+    if let Some(of) = shape.multiple_of.filter(|of| number % of != 0.0) {
+        out.push((at.to_path(), format!("must be a multiple of {of}")));
+    }
+    for rule in &shape.rules {
+        if let Word::Ranges(ranges) = rule
+            && !ranges.iter().any(|(low, high)| (*low..=*high).contains(&number))
+        {
+            let words: Vec<String> = ranges.iter().map(|(low, high)| format!("{low} to {high}")).collect();
+            out.push((at.to_path(), format!("must be a number from {}", words.join(" or from "))));
+        }
+    }
 }
 
 /// Checks a list.
@@ -216,6 +235,57 @@ fn check_list<'v>(shape: &ShapeNode, list: &'v [Value], at: &Route<'_>, out: &mu
         for (place, item) in list.iter().enumerate() {
             check(below, item, &at.index(place), out);
         }
+    }
+}
+
+/// What a rule says of one field by another one, or by what it holds.
+fn between(rule: &Word, map: &Map, at: &Route<'_>) -> Option<(Path, String)> {
+    let (field, fault) = match rule {
+        Word::Beside(field, other, value) => {
+            let is_asked = map.get(other).is_some_and(|have| have == value.as_str());
+            let word = if is_asked { "must be there" } else { "must be there only" };
+            (map.contains_key(field) != is_asked).then(|| (field, format!("{word} beside {other}: {value}")))
+        }
+        Word::Holds(field, text) => {
+            let said = map.get(field).and_then(Value::as_str);
+            said.is_some_and(|said| !said.contains(text)).then(|| (field, format!("must hold {text}")))
+        }
+        Word::Apart(field) => {
+            let items = map.get(field).and_then(Value::as_array);
+            let repeated = items.is_some_and(|items| repeats(items.iter()));
+            repeated.then(|| (field, "must not hold the same item twice".to_owned()))
+        }
+        Word::AnyOf(fields) => {
+            let is_said = fields.iter().any(|field| map.get(field).is_some_and(says));
+            let fault = || match fields.as_slice() {
+                [_] => "must be there and not be empty".to_owned(),
+                _ => format!("must be there, or else another one of {}", fields.join(", ")),
+            };
+            fields.first().filter(|_| !is_said).map(|field| (field, fault()))
+        }
+        Word::One(field, values) => {
+            let is_one = map.get(field).and_then(Value::as_str).is_some_and(|have| values.iter().any(|one| one == have));
+            (!is_one).then(|| (field, format!("must be one of {}", values.join(", "))))
+        }
+        Word::Needs(field, other) => (map.contains_key(field) && !map.contains_key(other))
+            .then(|| (field, format!("must not be there without {other}"))),
+        Word::Rising(low, high) => {
+            let number = |field: &str| map.get(field).and_then(Value::as_f64);
+            let falls = number(low).zip(number(high)).is_some_and(|(low, high)| high < low);
+            falls.then(|| (high, format!("must not be less than {low}")))
+        }
+        _ => None,
+    }?;
+    Some((at.key(field).to_path(), fault))
+}
+
+/// Whether a value says something: an empty text or list does not.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
     }
 }
 
@@ -249,6 +319,16 @@ fn check_map(shape: &ShapeNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, 
             && map.get(other).is_some_and(|have| have == value.as_str())
         {
             out.push((at.key(field).to_path(), format!("must not be there beside {other}: {value}")));
+        }
+    }
+    out.extend(shape.rules.iter().filter_map(|rule| between(rule, map, at)));
+    for rule in &shape.rules {
+        if let Word::Port(hosts) = rule {
+            let port = map.get("port").and_then(Value::as_i64);
+            let is_none = hosts.iter().any(|host| map.get(host).is_some_and(|host| *host == "")) && port == Some(0);
+            if !is_none && !port.is_some_and(|port| (1..=65535).contains(&port)) {
+                out.push((at.key("port").to_path(), "must be a number from 1 to 65535".to_owned()));
+            }
         }
     }
     for (key, child) in map {

@@ -53,6 +53,9 @@ pub(super) struct ShapeNode {
     /// Fewest and most keys.
     #[serde(rename = "m", default)]
     size: (Option<u64>, Option<u64>),
+    /// What a number is a multiple of.
+    #[serde(rename = "j")]
+    multiple_of: Option<f64>,
     /// Value where none is given.
     #[serde(rename = "d")]
     default: Option<Value>,
@@ -93,6 +96,26 @@ pub(super) enum Word {
     Kept(String),
     /// The first field is not there beside this value of the second.
     Clash(String, String, String),
+    /// The first field is there exactly where the second has this value.
+    Beside(String, String, String),
+    /// The field, where it is there, holds this text.
+    Holds(String, String),
+    /// The items of the list in this field are all different.
+    Apart(String),
+    /// At least one of these fields is there and is no empty text or list.
+    AnyOf(Vec<String>),
+    /// The field is there and is one of these.
+    One(String, Vec<String>),
+    /// The first field is not there without the second.
+    Needs(String, String),
+    /// The field does not go once it is there.
+    Stays(String),
+    /// The field `port` is that of an address; where a field is named, nothing there beside no port is as well.
+    Port(Vec<String>),
+    /// The second field is no less than the first.
+    Rising(String, String),
+    /// The number lies in one of these ranges.
+    Ranges(Vec<(f64, f64)>),
     /// A rule that is not read here, in the schema's words; it never refuses anything here.
     Unread(#[expect(dead_code, reason = "it stands there for the reader of the file.")] String),
 }

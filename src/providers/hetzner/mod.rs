@@ -1,6 +1,7 @@
-//! Cluster API Provider Hetzner, by its pack and its webhooks.
+//! Cluster API Provider Hetzner, by its pack and its webhooks, which were run.
 
 pub mod changes;
+mod fixed;
 pub mod webhook;
 
 use semver::Version;
@@ -19,12 +20,22 @@ const fn known(name: &'static str, role: Role) -> Kind {
 }
 
 /// The kinds.
-static KINDS: &[Kind] = &[known("HetznerCluster", Role::InfraCluster), known("HCloudMachineTemplate", Role::Template)];
+static KINDS: &[Kind] = &[
+    known("HetznerCluster", Role::InfraCluster),
+    Kind { fixed: Some(&fixed::CLUSTER_TEMPLATE), ..known("HetznerClusterTemplate", Role::Template) },
+    Kind { fixed: Some(&fixed::SERVER), ..known("HCloudMachine", Role::InfraMachine) },
+    Kind { fixed: Some(&fixed::SERVER_TEMPLATE), ..known("HCloudMachineTemplate", Role::Template) },
+    Kind { fixed: Some(&fixed::HOST_MACHINE), ..known("HetznerBareMetalMachine", Role::InfraMachine) },
+    Kind { fixed: Some(&fixed::HOST_TEMPLATE), ..known("HetznerBareMetalMachineTemplate", Role::Template) },
+    known("HetznerBareMetalHost", Role::Other),
+    known("HCloudRemediationTemplate", Role::Template),
+    known("HetznerBareMetalRemediationTemplate", Role::Template),
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "hetzner",
-    title: "Cluster API Provider Hetzner, by its pack and its webhooks.",
+    title: "Cluster API Provider Hetzner, by its pack and its webhooks, which were run.",
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,

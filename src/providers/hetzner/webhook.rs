@@ -1,17 +1,19 @@
-//! Mirror of what webhooks and schema of the Hetzner provider refuse beside what the pack says.
-//! Read beside `api/v1beta1/hetznercluster_webhook.go`, `hetznercluster_types.go` and `hcloudmachine_validation.go` of
-//! cluster-api-provider-hetzner 1.1; by reading.
+//! Mirror of what the webhooks of the Hetzner provider fill in and refuse beside what the packs say.
+//! Read beside `api/v1beta1/hetzner{cluster,baremetalhost}_webhook.go`, `hcloudmachine_webhook.go` and
+//! `{hcloud,hetznerbaremetal}machine_validation.go` of cluster-api-provider-hetzner 1.1, which were run on updates.
 
 use super::changes::IMAGE_ASKED;
 use crate::kinds::Webhook;
 use crate::kinds::fields::{annotation, list, text};
-use crate::kinds::webhook::{Refusal, Write, refuse, refuse_by_schema};
+use crate::kinds::immutable::Immutable;
+use crate::kinds::url;
+use crate::kinds::webhook::{Refusal, Write, Written, refuse};
 use crate::model::RuleId;
-use crate::object::Path;
-use crate::tree::Value;
+use crate::object::{Path, go_duration};
+use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
-const RULE: RuleId = RuleId::of("caph/rejected");
+pub(super) const RULE: RuleId = RuleId::of("caph/rejected");
 
 /// Annotation of a cluster that may be without an address and regions at first.
 const WITHOUT_ADDRESS: &str = "capi.syself.com/allow-empty-control-plane-address";
@@ -26,34 +28,73 @@ const ZONES: &[(&str, &str)] = &[
     ("sin", "ap-southeast"),
 ];
 
-/// Fields of the load balancer that have one of few values.
-const VALUES: &[(&str, &[&str])] = &[
-    ("controlPlaneLoadBalancer.region", &["fsn1", "hel1", "nbg1", "ash", "hil", "sin"]),
-    ("controlPlaneLoadBalancer.type", &["lb11", "lb21", "lb31"]),
-    ("controlPlaneLoadBalancer.algorithm", &["round_robin", "least_connections"]),
+/// What a cluster keeps of its network and of its load balancer.
+const KEPT: [&str; 7] = [
+    "hcloudNetwork.enabled",
+    "hcloudNetwork.cidrBlock",
+    "hcloudNetwork.subnetCidrBlock",
+    "hcloudNetwork.networkZone",
+    "controlPlaneLoadBalancer.enabled",
+    "controlPlaneLoadBalancer.port",
+    "controlPlaneLoadBalancer.region",
 ];
+
+/// What a host keeps.
+static HOST: Immutable = Immutable { always: &["serverID"], ..Immutable::NONE };
+
+/// What a host that is a Machine keeps once it has it.
+static HOST_MACHINE: Immutable = Immutable { once: &["providerID"], ..Immutable::NONE };
+
+/// What only a check of the load balancer over HTTP has.
+const OVER_HTTP: [&str; 4] = ["path", "domain", "response", "statusCodes"];
 
 /// The webhooks of the provider.
 #[derive(Debug)]
 pub struct Hetzner;
 
 impl Webhook for Hetzner {
+    /// A server has public addresses where nothing is said of them (hcloudMachineWebhook.Default).
+    fn fill_in(&self, written: &Written<'_>, object: &mut Value) {
+        let spec = object.get_mut("spec").and_then(Value::as_object_mut);
+        let Some(spec) = spec.filter(|_| written.key.kind == "HCloudMachine") else { return };
+        if spec.get("publicNetwork").is_none_or(Value::is_null) {
+            spec.insert("publicNetwork".to_owned(), json!({"enableIPv4": true, "enableIPv6": true}));
+        }
+    }
+
+    fn asks_for_spec(&self, _name: &str) -> bool {
+        false
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
-        match write.kind_name() {
-            "HetznerCluster" => {
-                values(write.past(), write.new, &spec, &mut out);
-                if !out.is_empty() {
-                    return out;
-                }
-                match write.past() {
-                    Some(old) => regions_stay(old, write.new, &spec, &mut out),
+        match (write.kind_name(), write.past()) {
+            ("HetznerCluster", past) => {
+                match past {
+                    Some(old) => {
+                        kept(old, write.new, &spec, &mut out);
+                        regions_stay(old, write.new, &spec, &mut out);
+                    }
                     None => cluster(write.new, &spec, &mut out),
                 }
+                credentials(write.new, &spec, &mut out);
+                health_check(write.new, &spec, &mut out);
             }
-            "HCloudMachineTemplate" if write.versions.has(&IMAGE_ASKED) => {
+            ("HCloudMachine", _) if write.versions.has(&IMAGE_ASKED) => image(write.new, &spec, &mut out),
+            ("HCloudMachineTemplate", _) if write.versions.has(&IMAGE_ASKED) => {
                 image(write.new, &spec.key("template").key("spec"), &mut out);
+            }
+            ("HetznerBareMetalHost", Some(old)) => HOST.refusals(RULE, (old, write.new), &spec, &mut out),
+            ("HetznerBareMetalMachine", Some(old)) => {
+                HOST_MACHINE.refusals(RULE, (old, write.new), &spec, &mut out);
+            }
+            ("HCloudRemediationTemplate" | "HetznerBareMetalRemediationTemplate", _) => {
+                let timeout = write.new.pointer("/spec/template/spec/strategy/timeout").and_then(Value::as_str);
+                if timeout.is_some_and(|timeout| go_duration(timeout).is_none()) {
+                    let why = "it must be a duration such as 5m0s";
+                    refuse(&mut out, RULE, &spec, "template.spec.strategy.timeout", why);
+                }
             }
             _ => {}
         }
@@ -76,21 +117,46 @@ fn is_on(side: &Value, pointer: &str) -> bool {
     side.pointer(pointer).and_then(Value::as_bool) == Some(true)
 }
 
-/// What the schema knows no such value of. What was there already is let through.
-fn values(old: Option<&Value>, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    let known = old.map(regions).unwrap_or_default();
-    for (place, region) in regions(new).into_iter().enumerate() {
-        if zone(region).is_none() && !known.contains(&region) {
-            let place = format!("controlPlaneRegions[{place}]");
-            refuse_by_schema(out, RULE, spec, &place, format!("{region:?} is no region that it knows"));
-        }
+/// A field as Go's plain values have it: nothing said is as much as zero.
+fn plain<'v>(side: &'v Value, field: &str) -> Option<&'v Value> {
+    let said = side.pointer(&format!("/spec/{}", field.replace('.', "/")));
+    said.filter(|value| !(value.is_null() || **value == false || **value == 0 || **value == ""))
+}
+
+/// What stays of the network and of the load balancer, and the proxy protocol, which stays on (ValidateUpdate).
+fn kept(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    for field in KEPT.into_iter().filter(|field| plain(old, field) != plain(new, field)) {
+        refuse(out, RULE, spec, field, format!("{field} cannot change"));
     }
-    for (field, values) in VALUES {
-        let pointer = format!("/spec/{}", field.replace('.', "/"));
-        let said = text(new, &pointer).filter(|said| !values.contains(said));
-        if let Some(said) = said.filter(|said| old.and_then(|old| text(old, &pointer)) != Some(*said)) {
-            refuse_by_schema(out, RULE, spec, field, format!("{said:?} is none of {}", values.join(", ")));
-        }
+    let is_proxied = |side: &Value| is_on(side, "/spec/controlPlaneLoadBalancer/enableProxyProtocol");
+    if is_proxied(old) && !is_proxied(new) {
+        let why = "the proxy protocol stays on";
+        refuse(out, RULE, spec, "controlPlaneLoadBalancer.enableProxyProtocol", why);
+    }
+}
+
+/// A cluster names a token of the cloud, or user and password of the robot (validateHetznerSecretKey).
+fn credentials(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let names = |key: &str| plain(new, &format!("hetznerSecretRef.key.{key}")).is_some();
+    if !names("hcloudToken") && !(names("hetznerRobotUser") && names("hetznerRobotPassword")) {
+        refuse(out, RULE, spec, "hetznerSecretRef.key", "a token of the cloud, or user and password of the robot, are needed");
+    }
+}
+
+/// A check over TCP asks for no page (validateLoadBalancerHealthCheck).
+fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+    let Some(check) = new.pointer("/spec/controlPlaneLoadBalancer/healthCheck").filter(|check| check.is_object()) else {
+        return;
+    };
+    if matches!(text(check, "/protocol"), Some("http" | "https")) {
+        return;
+    }
+    let is_said = |field: &&str| {
+        check.get(*field).is_some_and(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
+    };
+    for field in OVER_HTTP.into_iter().filter(is_said) {
+        let place = format!("controlPlaneLoadBalancer.healthCheck.{field}");
+        refuse(out, RULE, spec, &place, format!("a check over TCP has no {field}"));
     }
 }
 
@@ -131,25 +197,36 @@ fn cluster(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     }
 }
 
-/// What the template of a server must say of its image (validateHCloudMachineSpec).
+/// What a server or its template must say of its image (validateHCloudMachineSpec).
 fn image(new: &Value, at: &Path, out: &mut Vec<Refusal>) {
-    let says = |field: &str| text(new, &format!("/spec/template/spec/{field}")).is_some();
-    match (says("imageName"), says("imageURL")) {
+    let said = |field: &str| at.get(new).and_then(|spec| text(spec, &format!("/{field}")));
+    match (said("imageName").is_some(), said("imageURL").is_some()) {
         (true, true) => refuse(out, RULE, at, "imageName", "imageName and imageURL exclude each other"),
         (false, false) => refuse(out, RULE, at, "imageName", "imageName or imageURL is needed"),
         _ => {}
     }
-    match (says("imageURL"), says("imageURLCommand")) {
-        (true, false) => refuse(out, RULE, at, "imageURLCommand", "imageURL needs a command"),
-        (false, true) => refuse(out, RULE, at, "imageURLCommand", "a command needs imageURL"),
+    if said("imageURL").is_some_and(|address| url::parse_request(address).is_none()) {
+        refuse(out, RULE, at, "imageURL", "it is no address");
+    }
+    match (said("imageURL").is_some(), said("imageURLCommand")) {
+        (true, None) => refuse(out, RULE, at, "imageURLCommand", "imageURL needs a command"),
+        (false, Some(_)) => refuse(out, RULE, at, "imageURLCommand", "a command needs imageURL"),
         _ => {}
     }
+    if said("imageURLCommand").is_some_and(|command| !is_command(command)) {
+        refuse(out, RULE, at, "imageURLCommand", "a command is a file name in small letters, without dots in a row");
+    }
+}
+
+/// Whether a command has a name that it may have (utils.ValidateImageURLCommandName).
+fn is_command(name: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._-".contains(letter);
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.chars().all(fits) && !name.contains("..")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::json;
 
     fn refused(ask: impl Fn(&Path, &mut Vec<Refusal>)) -> Vec<String> {
         let mut out = Vec::new();
@@ -171,13 +248,38 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_knows_regions_and_types() {
-        let told = |region: &str, kind: &str| json!({"spec": {"controlPlaneRegions": [region], "controlPlaneLoadBalancer": {"type": kind}}});
-        let asked = |old: Option<Value>, new: Value| refused(|spec, out| values(old.as_ref(), &new, spec, out));
-        assert_eq!(asked(Some(told("fsn1", "lb11")), told("fsn2", "lb11")), ["spec.controlPlaneRegions[0]"]);
-        assert_eq!(asked(None, told("fsn1", "lb41")), ["spec.controlPlaneLoadBalancer.type"]);
-        assert_eq!(asked(Some(told("fsn1", "lb11")), told("sin", "lb31")), [""; 0]);
-        assert_eq!(asked(Some(told("fsn2", "lb41")), told("fsn2", "lb41")), [""; 0], "it was there");
+    fn a_cluster_keeps_its_network_and_the_proxy_protocol() {
+        let told = |spec: Value| json!({ "spec": spec });
+        let asked = |old: Value, new: Value| refused(|spec, out| kept(&told(old), &told(new), spec, out));
+        let balanced = |on: bool| json!({"controlPlaneLoadBalancer": {"enableProxyProtocol": on}});
+        assert_eq!(asked(balanced(true), balanced(false)), ["spec.controlPlaneLoadBalancer.enableProxyProtocol"]);
+        assert_eq!(asked(balanced(false), balanced(true)), [""; 0]);
+        let network = json!({"hcloudNetwork": {"enabled": false, "cidrBlock": ""}});
+        assert_eq!(asked(network.clone(), json!({})), [""; 0], "zeros are as none");
+        assert_eq!(asked(network, json!({"hcloudNetwork": {"enabled": true}})), ["spec.hcloudNetwork.enabled"]);
+    }
+
+    #[test]
+    fn a_cluster_names_credentials() {
+        let asked = |key: Value| {
+            let new = json!({"spec": {"hetznerSecretRef": {"key": key}}});
+            refused(|spec, out| credentials(&new, spec, out)).len()
+        };
+        assert_eq!(asked(json!({"hcloudToken": "", "hetznerRobotUser": "a"})), 1);
+        assert_eq!(asked(json!({"hcloudToken": "a"})), 0);
+        assert_eq!(asked(json!({"hetznerRobotUser": "a", "hetznerRobotPassword": "b"})), 0);
+    }
+
+    #[test]
+    fn a_check_over_tcp_asks_for_no_page() {
+        let asked = |check: Value| {
+            let new = json!({"spec": {"controlPlaneLoadBalancer": {"healthCheck": check}}});
+            refused(|spec, out| health_check(&new, spec, out))
+        };
+        let place = "spec.controlPlaneLoadBalancer.healthCheck.path";
+        assert_eq!(asked(json!({"protocol": "tcp", "path": "/", "statusCodes": []})), [place]);
+        assert_eq!(asked(json!({"path": ""})), [place]);
+        assert_eq!(asked(json!({"protocol": "https", "path": "/"})), [""; 0]);
     }
 
     #[test]
@@ -201,13 +303,16 @@ mod tests {
     fn a_server_has_one_image_and_a_url_its_command() {
         let asked = |spec: Value| {
             let new = json!({"spec": {"template": {"spec": spec}}});
-            refused(|spec, out| image(&new, spec, out))
+            refused(|spec, out| image(&new, &spec.key("template").key("spec"), out))
+                .into_iter()
+                .map(|path| path.replace("template.spec.", ""))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(asked(json!({"imageName": "a", "imageURL": "b", "imageURLCommand": "c"})), ["spec.imageName"]);
+        assert_eq!(asked(json!({"imageName": "a", "imageURL": "https://b", "imageURLCommand": "c"})), ["spec.imageName"]);
         assert_eq!(asked(json!({})), ["spec.imageName"]);
-        assert_eq!(asked(json!({"imageURL": "b"})), ["spec.imageURLCommand"]);
+        assert_eq!(asked(json!({"imageURL": "https://b"})), ["spec.imageURLCommand"]);
         assert_eq!(asked(json!({"imageName": "a", "imageURLCommand": "c"})), ["spec.imageURLCommand"]);
         assert_eq!(asked(json!({"imageName": "a"})), [""; 0]);
-        assert_eq!(asked(json!({"imageURL": "b", "imageURLCommand": "c"})), [""; 0]);
+        assert_eq!(asked(json!({"imageURL": "https://b", "imageURLCommand": "c"})), [""; 0]);
     }
 }

@@ -17,7 +17,7 @@ static KINDS: &[Kind] = &[Kind {
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "kamaji",
-    title: "Kamaji, whose control planes are Pods, by its pack.",
+    title: "Kamaji, whose control planes are Pods, by its pack and its schema, which was run.",
     kinds: KINDS,
     packs: &[("kamaji", include_str!("packs/kamaji.yaml"))],
     ..Provider::EMPTY

@@ -1,5 +1,6 @@
-//! Mirror of what the schema of Kamaji control planes refuses of their network.
-//! Read beside `api/v1alpha2/kamajicontrolplane_types.go` of cluster-api-control-plane-provider-kamaji 0.20; by reading.
+//! Mirror of what the schema of Kamaji control planes refuses of their network and of their tunnel to the nodes, by rules that the
+//! shapes do not hold. Read beside `api/v1alpha2/kamajicontrolplane_types.go` of cluster-api-control-plane-provider-kamaji 0.20, whose
+//! schema was run.
 
 use crate::kinds::Webhook;
 use crate::kinds::fields::{list, text};
@@ -17,10 +18,13 @@ pub struct Kamaji;
 
 impl Webhook for Kamaji {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
-        let network = |side: &Value| side.pointer("/spec/network").cloned();
         // What was there already and does not change is let through.
-        let is_same = write.past().is_some_and(|old| network(old) == network(write.new));
-        if is_same { Vec::new() } else { faults(write.new) }
+        let is_same = |place: &str| write.past().is_some_and(|old| old.pointer(place) == write.new.pointer(place));
+        let mut out = if is_same("/spec/network") { Vec::new() } else { faults(write.new) };
+        if !is_same("/spec/addons/konnectivity/agent") {
+            out.extend(agent(write.new));
+        }
+        out
     }
 }
 
@@ -48,10 +52,35 @@ fn faults(new: &Value) -> Vec<Refusal> {
     out
 }
 
+/// Agents of the tunnel run on every node, and then have no number, or in a number that is not zero.
+fn agent(new: &Value) -> Option<Refusal> {
+    let agent = new.pointer("/spec/addons/konnectivity/agent")?;
+    let count = agent.get("replicas").and_then(Value::as_i64)?;
+    let message = match (text(agent, "/mode"), count) {
+        (Some("DaemonSet"), 1.. | ..0) => "agents that run on every node have no number",
+        (Some("Deployment"), 0) => "a Deployment of agents has one at least",
+        _ => return None,
+    };
+    let mut out = Vec::new();
+    let at = Path::root().key("spec").key("addons").key("konnectivity").key("agent");
+    refuse_by_schema(&mut out, RULE, &at, "replicas", message);
+    out.pop()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tree::json;
+
+    #[test]
+    fn agents_have_a_number_or_run_on_every_node() {
+        let refused = |mode: &str, count: i64| {
+            let tunnel = json!({"agent": {"mode": mode, "replicas": count}});
+            agent(&json!({"spec": {"addons": {"konnectivity": tunnel}}})).is_some()
+        };
+        assert!(refused("DaemonSet", 2) && refused("Deployment", 0));
+        assert!(!refused("DaemonSet", 0) && !refused("Deployment", 2));
+    }
 
     #[test]
     fn only_a_load_balancer_has_a_class() {

@@ -1,6 +1,5 @@
-//! Cluster API Provider Nutanix, by its packs and the schema of its machine templates.
+//! Cluster API Provider Nutanix, by its packs and its schemas.
 
-pub mod changes;
 pub mod webhook;
 
 use semver::Version;
@@ -13,17 +12,26 @@ use crate::kinds::{Kind, Role};
 
 static RELEASE: Release = Release { name: "nutanix", newest: Version::new(1, 10, 3), aliases: &["capx"] };
 
+/// A kind of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Nutanix), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
 /// The kinds.
-static KINDS: &[Kind] =
-    &[Kind { webhook: Some(&Nutanix), ..Kind::new(INFRASTRUCTURE, "NutanixMachineTemplate", Role::Template) }];
+static KINDS: &[Kind] = &[
+    known("NutanixCluster", Role::InfraCluster),
+    known("NutanixClusterTemplate", Role::Template),
+    known("NutanixFailureDomain", Role::Other),
+    known("NutanixMachine", Role::InfraMachine),
+    known("NutanixMachineTemplate", Role::Template),
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "nutanix",
-    title: "Cluster API Provider Nutanix, by its packs and the schema of its machine templates.",
+    title: "Cluster API Provider Nutanix, by its packs and its schemas.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    changes: changes::ALL,
     packs: &[
         ("nutanix", include_str!("packs/nutanix.yaml")),
         ("nutanix-templates", include_str!("packs/nutanix-templates.yaml")),

@@ -1,20 +1,35 @@
-//! Cluster API Provider Tinkerbell, by its packs.
+//! Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.
 
+mod fixed;
 pub mod webhook;
+
+use semver::Version;
 
 use self::webhook::Tinkerbell;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::versions::Release;
 use crate::kinds::{Kind, Role};
 
+static RELEASE: Release = Release { name: "tinkerbell", newest: Version::new(0, 7, 0), aliases: &["capt"] };
+
+/// A kind with the webhooks of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&Tinkerbell), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
 /// The kinds.
-static KINDS: &[Kind] =
-    &[Kind { webhook: Some(&Tinkerbell), ..Kind::new(INFRASTRUCTURE, "TinkerbellMachineTemplate", Role::Template) }];
+static KINDS: &[Kind] = &[
+    known("TinkerbellCluster", Role::InfraCluster),
+    known("TinkerbellMachine", Role::InfraMachine),
+    Kind { fixed: Some(&fixed::TEMPLATE), ..known("TinkerbellMachineTemplate", Role::Template) },
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "tinkerbell",
-    title: "Cluster API Provider Tinkerbell, by its packs.",
+    title: "Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.",
+    release: Some(&RELEASE),
     kinds: KINDS,
     packs: &[
         ("tinkerbell", include_str!("packs/tinkerbell.yaml")),
