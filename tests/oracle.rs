@@ -169,11 +169,20 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
         "schemas of v1.10.3 and its one webhook, by a recorder outside of this tree",
         "what reaches Nutanix; new objects; v1.7 to v1.9, of which only the schemas are asked",
     ),
-    ("IONOS Cloud, Outscale", "nothing", "v0.6, v1.5"),
     (
-        "Proxmox",
-        "what the webhook of clusters v0.9 says of endpoints and pools, on pairs kept in `testdata/webhooks`",
-        "v0.7 to v0.9",
+        "IONOS Cloud (CAPIC)",
+        "schemas of v0.6.3, which has no webhook, by a recorder outside of this tree",
+        "what reaches IONOS Cloud; new objects",
+    ),
+    (
+        "Outscale (CAPOSC)",
+        "webhooks and schemas of v1.5.0, by a recorder outside of this tree",
+        "what reaches Outscale; new objects",
+    ),
+    (
+        "Proxmox (CAPMOX)",
+        "webhooks and schemas of v1alpha2 in v0.9.0, ProxmoxMachine not, by a recorder outside of this tree; what the webhook of clusters v0.9 says of endpoints and pools, on pairs kept in `testdata/webhooks`",
+        "what reaches Proxmox; v1alpha1; v0.7 and v0.8",
     ),
     (
         "the in-cluster address manager",
@@ -190,7 +199,11 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
         "webhooks, schemas and the comparison of Machines of v0.6.1, by a recorder outside of this tree",
         "upgrades in place, remediation, how a rollout goes",
     ),
-    ("Kamaji, MicroK8s", "nothing", "v0.20, v0.6"),
+    (
+        "Kamaji, MicroK8s",
+        "schemas of v0.20.0 and v0.6.11, which have no webhooks, by a recorder outside of this tree",
+        "what reaches Pods and Machines",
+    ),
     ("OpenShift, by the assisted installer", "nothing", "v0.4"),
     (
         "Hetzner (CAPH)",

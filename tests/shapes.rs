@@ -63,7 +63,9 @@ impl Pool {
         ] {
             put(short, &schema[long]);
         }
-        if let Some(words) = schema["allOf"].as_array().and_then(|all| all.iter().find_map(|one| one["enum"].as_array())) {
+        if let Some(words) =
+            schema["allOf"].as_array().and_then(|all| all.iter().find_map(|one| one["enum"].as_array()))
+        {
             put("e", &json!(words));
         }
         for (short, least, most) in [
@@ -114,11 +116,11 @@ const AS_THEY_STAND: [(&str, &str); 24] = [
     ("self.ipv4Config != null || self.ipv6Config != null", r#"{"anyOf": ["ipv4Config", "ipv6Config"]}"#),
     ("self.ipv4PoolRef != null || self.ipv6PoolRef != null", r#"{"anyOf": ["ipv4PoolRef", "ipv6PoolRef"]}"#),
     ("self.port > 0 && self.port < 65536", r#"{"port": []}"#),
+    ("size(self.host) == 0 && self.port == 0 || self.port > 0 && self.port < 65536", r#"{"port": ["host"]}"#),
     (
-        "size(self.host) == 0 && self.port == 0 || self.port > 0 && self.port < 65536",
-        r#"{"port": ["host"]}"#,
+        "!has(self.loadBalancerProviderRef) || has(self.location)",
+        r#"{"needs": ["loadBalancerProviderRef", "location"]}"#,
     ),
-    ("!has(self.loadBalancerProviderRef) || has(self.location)", r#"{"needs": ["loadBalancerProviderRef", "location"]}"#),
     ("!has(oldSelf.networkID) || has(self.networkID)", r#"{"stays": "networkID"}"#),
     ("self.type != 'VCPU' || !has(self.cpuFamily)", r#"{"clash": ["cpuFamily", "type", "VCPU"]}"#),
     (
@@ -130,8 +132,14 @@ const AS_THEY_STAND: [(&str, &str); 24] = [
     ("self == 1 || (self >= 576 && self <= 65520)", r#"{"ranges": [[1, 1], [576, 65520]]}"#),
     ("(self > 0 && self < 32765) || (self > 32766)", r#"{"ranges": [[1, 32764], [32767, 4294967295]]}"#),
     ("(self > 0 && self < 254) || (self > 255)", r#"{"ranges": [[1, 253], [256, 4294967295]]}"#),
-    ("[has(self.sourceNode), has(self.templateSelector)].exists_one(c, c)", r#"{"oneOf": ["sourceNode", "templateSelector"]}"#),
-    ("[has(self.templateID), has(self.templateSelector)].exists_one(c, c)", r#"{"oneOf": ["templateID", "templateSelector"]}"#),
+    (
+        "[has(self.sourceNode), has(self.templateSelector)].exists_one(c, c)",
+        r#"{"oneOf": ["sourceNode", "templateSelector"]}"#,
+    ),
+    (
+        "[has(self.templateID), has(self.templateSelector)].exists_one(c, c)",
+        r#"{"oneOf": ["templateID", "templateSelector"]}"#,
+    ),
     (
         "has(self.templateSelector) || (has(self.templateID) && has(self.sourceNode))",
         r#"[{"anyOf": ["templateSelector", "templateID"]}, {"anyOf": ["templateSelector", "sourceNode"]}]"#,

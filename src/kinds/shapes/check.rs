@@ -264,7 +264,8 @@ fn between(rule: &Word, map: &Map, at: &Route<'_>) -> Option<(Path, String)> {
             fields.first().filter(|_| !is_said).map(|field| (field, fault()))
         }
         Word::One(field, values) => {
-            let is_one = map.get(field).and_then(Value::as_str).is_some_and(|have| values.iter().any(|one| one == have));
+            let is_one =
+                map.get(field).and_then(Value::as_str).is_some_and(|have| values.iter().any(|one| one == have));
             (!is_one).then(|| (field, format!("must be one of {}", values.join(", "))))
         }
         Word::Needs(field, other) => (map.contains_key(field) && !map.contains_key(other))

@@ -139,13 +139,20 @@ fn kept(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 fn credentials(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let names = |key: &str| plain(new, &format!("hetznerSecretRef.key.{key}")).is_some();
     if !names("hcloudToken") && !(names("hetznerRobotUser") && names("hetznerRobotPassword")) {
-        refuse(out, RULE, spec, "hetznerSecretRef.key", "a token of the cloud, or user and password of the robot, are needed");
+        refuse(
+            out,
+            RULE,
+            spec,
+            "hetznerSecretRef.key",
+            "a token of the cloud, or user and password of the robot, are needed",
+        );
     }
 }
 
 /// A check over TCP asks for no page (validateLoadBalancerHealthCheck).
 fn health_check(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
-    let Some(check) = new.pointer("/spec/controlPlaneLoadBalancer/healthCheck").filter(|check| check.is_object()) else {
+    let Some(check) = new.pointer("/spec/controlPlaneLoadBalancer/healthCheck").filter(|check| check.is_object())
+    else {
         return;
     };
     if matches!(text(check, "/protocol"), Some("http" | "https")) {
@@ -308,7 +315,10 @@ mod tests {
                 .map(|path| path.replace("template.spec.", ""))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(asked(json!({"imageName": "a", "imageURL": "https://b", "imageURLCommand": "c"})), ["spec.imageName"]);
+        assert_eq!(
+            asked(json!({"imageName": "a", "imageURL": "https://b", "imageURLCommand": "c"})),
+            ["spec.imageName"]
+        );
         assert_eq!(asked(json!({})), ["spec.imageName"]);
         assert_eq!(asked(json!({"imageURL": "https://b"})), ["spec.imageURLCommand"]);
         assert_eq!(asked(json!({"imageName": "a", "imageURLCommand": "c"})), ["spec.imageURLCommand"]);

@@ -1,11 +1,30 @@
-//! Cluster API Provider IONOS Cloud, by its packs.
+//! Cluster API Provider IONOS Cloud, by its packs and its schemas: it has no webhook.
 
+pub mod webhook;
+
+use self::webhook::IonosCloud;
 use super::Provider;
+use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::{Kind, Role};
+
+/// A kind of this provider.
+const fn known(name: &'static str, role: Role) -> Kind {
+    Kind { webhook: Some(&IonosCloud), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// The kinds.
+static KINDS: &[Kind] = &[
+    known("IonosCloudCluster", Role::InfraCluster),
+    known("IonosCloudClusterTemplate", Role::Template),
+    known("IonosCloudMachine", Role::InfraMachine),
+    known("IonosCloudMachineTemplate", Role::Template),
+];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "ionoscloud",
-    title: "Cluster API Provider IONOS Cloud, by its packs.",
+    title: "Cluster API Provider IONOS Cloud, by its packs and its schemas, which were run: it has no webhook.",
+    kinds: KINDS,
     packs: &[
         ("ionoscloud", include_str!("packs/ionoscloud.yaml")),
         ("ionoscloud-templates", include_str!("packs/ionoscloud-templates.yaml")),

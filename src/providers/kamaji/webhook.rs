@@ -17,6 +17,10 @@ const RULE: RuleId = RuleId::of("kamaji/rejected");
 pub struct Kamaji;
 
 impl Webhook for Kamaji {
+    fn asks_for_spec(&self, _name: &str) -> bool {
+        false
+    }
+
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         // What was there already and does not change is let through.
         let is_same = |place: &str| write.past().is_some_and(|old| old.pointer(place) == write.new.pointer(place));
@@ -57,7 +61,7 @@ fn agent(new: &Value) -> Option<Refusal> {
     let agent = new.pointer("/spec/addons/konnectivity/agent")?;
     let count = agent.get("replicas").and_then(Value::as_i64)?;
     let message = match (text(agent, "/mode"), count) {
-        (Some("DaemonSet"), 1.. | ..0) => "agents that run on every node have no number",
+        (Some("DaemonSet"), count) if count != 0 => "agents that run on every node have no number",
         (Some("Deployment"), 0) => "a Deployment of agents has one at least",
         _ => return None,
     };

@@ -1,7 +1,8 @@
-//! Cluster API Provider Proxmox, by its packs and its webhooks.
+//! Cluster API Provider Proxmox, by its packs and its webhooks, which were run.
 
 pub mod changes;
 mod endpoint;
+mod fixed;
 pub mod webhook;
 
 use semver::Version;
@@ -23,13 +24,13 @@ const fn known(name: &'static str, role: Role) -> Kind {
 static KINDS: &[Kind] = &[
     known("ProxmoxCluster", Role::InfraCluster),
     known("ProxmoxClusterTemplate", Role::Template),
-    known("ProxmoxMachineTemplate", Role::Template),
+    Kind { fixed: Some(&fixed::TEMPLATE), ..known("ProxmoxMachineTemplate", Role::Template) },
 ];
 
 /// The provider.
 pub static PROVIDER: Provider = Provider {
     name: "proxmox",
-    title: "Cluster API Provider Proxmox, by its packs and its webhooks.",
+    title: "Cluster API Provider Proxmox, by its packs and its webhooks, which were run.",
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,

@@ -57,10 +57,8 @@ fn cluster(object: &mut Value) {
     }
     let Some(spec) = spec.as_object_mut() else { return };
     give(spec, "imageLookupFormat", || json!(FORMAT));
-    let is_ubuntu = spec
-        .get("imageLookupOSDistro")
-        .and_then(Value::as_str)
-        .is_some_and(|system| system.to_lowercase() == "ubuntu");
+    let is_ubuntu =
+        spec.get("imageLookupOSDistro").and_then(Value::as_str).is_some_and(|system| system.to_lowercase() == "ubuntu");
     if is_ubuntu {
         give(spec, "imageLookupOSVersion", || json!(UBUNTU));
     }
