@@ -138,7 +138,7 @@ fn kept(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
 /// A cluster names a token of the cloud, or user and password of the robot (validateHetznerSecretKey).
 fn credentials(new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     let names = |key: &str| plain(new, &format!("hetznerSecretRef.key.{key}")).is_some();
-    if !names("hcloudToken") && !(names("hetznerRobotUser") && names("hetznerRobotPassword")) {
+    if !(names("hcloudToken") || names("hetznerRobotUser") && names("hetznerRobotPassword")) {
         refuse(
             out,
             RULE,
@@ -257,7 +257,10 @@ mod tests {
     #[test]
     fn a_cluster_keeps_its_network_and_the_proxy_protocol() {
         let told = |spec: Value| json!({ "spec": spec });
-        let asked = |old: Value, new: Value| refused(|spec, out| kept(&told(old), &told(new), spec, out));
+        let asked = |old: Value, new: Value| {
+            let (old, new) = (told(old), told(new));
+            refused(|spec, out| kept(&old, &new, spec, out))
+        };
         let balanced = |on: bool| json!({"controlPlaneLoadBalancer": {"enableProxyProtocol": on}});
         assert_eq!(asked(balanced(true), balanced(false)), ["spec.controlPlaneLoadBalancer.enableProxyProtocol"]);
         assert_eq!(asked(balanced(false), balanced(true)), [""; 0]);

@@ -23,7 +23,8 @@ const ALWAYS: [&str; 5] = [
     "node.vm.rootDisk.rootDiskType",
 ];
 
-/// What a Machine keeps once it has it.
+/// What a Machine may lose, but not get anew or otherwise: the webhook takes what it is given for the object before, and the other way
+/// round.
 const ONCE: [&str; 3] = ["node.vm.subregionName", "node.vm.tags", "node.vm.subnetName"];
 
 /// The webhooks of the provider.
@@ -41,7 +42,7 @@ impl Webhook for Outscale {
         let fields: Vec<&str> = match write.kind_name() {
             "OscCluster" if !is_without_balancer(old) => BALANCER.to_vec(),
             "OscMachine" => {
-                ALWAYS.into_iter().chain(ONCE.into_iter().filter(|field| said(old, field).is_some())).collect()
+                ALWAYS.into_iter().chain(ONCE.into_iter().filter(|field| said(new, field).is_some())).collect()
             }
             _ => Vec::new(),
         };
