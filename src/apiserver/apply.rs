@@ -58,7 +58,7 @@ pub(crate) fn apply_owned(
     applier: Applier<'_>,
     keeps_nulls: bool,
 ) -> Applied {
-    let rendered = merge::pruned(rendered.clone());
+    let (sent, rendered) = (rendered, merge::pruned(rendered.clone()));
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
         owners.into_iter().partition(|entry| is_mine(entry, applier));
     let root = Place::Root(spec);
@@ -73,7 +73,10 @@ pub(crate) fn apply_owned(
         // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
         let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
         let last = if applier.manager == KUBECTL { last_applied(live, &rendered) } else { None };
-        if let Some(conflict) = conflict((live, last.as_ref()), &merged, others.iter().chain(former), root) {
+        // What is sent as null is another value than the one that is there; a conversion drops it.
+        let with_nulls = (*sent != rendered).then(|| self::merged(live, sent, root));
+        let written = |entry: &Ownership| with_nulls.as_ref().filter(|_| !entry.is_converted).unwrap_or(&merged);
+        if let Some(conflict) = conflict((live, last.as_ref()), written, others.iter().chain(former), root) {
             return conflict;
         }
     }
@@ -92,6 +95,7 @@ pub(crate) fn before_first_apply(live: &Value, spec: Option<&SchemaNode>) -> Own
         api_version: live.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
         subresource: String::new(),
         fields: sent_fields(live, Place::Root(spec)),
+        is_converted: false,
     }
 }
 
@@ -318,15 +322,15 @@ impl Items {
 }
 
 /// The first other manager that owns a field to which another value is given; `last` is what may be taken all the same.
-fn conflict<'e>(
+fn conflict<'e, 'm>(
     (live, last): (&Value, Option<&Value>),
-    merged: &Value,
+    written: impl Fn(&Ownership) -> &'m Value,
     mut others: impl Iterator<Item = &'e Ownership>,
     root: Place<'_>,
 ) -> Option<Applied> {
     others.find_map(|entry| {
         let mut paths = Vec::new();
-        contested((Some(live), last), merged, &entry.fields, (root, &Path::root()), &mut paths);
+        contested((Some(live), last), written(entry), &entry.fields, (root, &Path::root()), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
@@ -374,6 +378,9 @@ fn contested(
                 }
             }
         }
+        // A map or a list that is sent as null is merged as an empty one.
+        (_, None, Value::Null) => {}
+        (_, Some(live), Value::Null) if !matches!(place.merging(live), Merging::Whole) => {}
         _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
         _ => {}
     }

@@ -102,6 +102,8 @@ pub(crate) struct Ownership {
     pub(crate) subresource: String,
     /// The places.
     pub(crate) fields: FieldSet,
+    /// Whether they are named in another version than they were written in, so that the object is converted before it is looked at.
+    pub(crate) is_converted: bool,
 }
 
 /// Who owns what in an object; empty where the object does not say.
@@ -116,6 +118,7 @@ pub(crate) fn owners(object: &Value) -> Vec<Ownership> {
             api_version: text(entry, "apiVersion"),
             subresource: text(entry, "subresource"),
             fields: entry.get("fieldsV1").map(FieldSet::read).unwrap_or_default(),
+            is_converted: false,
         })
         .collect()
 }

@@ -31,7 +31,7 @@ impl Versions<'_> {
         let mut theirs = self.live.clone();
         theirs["apiVersion"] = Value::from(version);
         if !schema::reshape(&mut theirs, last.unwrap_or(&bare())) {
-            return (entry, false);
+            return (Ownership { is_converted: true, ..entry }, false);
         }
         let place = Place::Root(schema::builtin(&entry.api_version, kind));
         let Some(mut owned) = part(&theirs, &entry.fields, place) else { return (entry, false) };
@@ -44,7 +44,7 @@ impl Versions<'_> {
             owned.shift_remove("kind");
         }
         let fields = sent_fields(&owned, Place::Root(schema::builtin(version, kind)));
-        (Ownership { fields, api_version: version.to_owned(), ..entry }, true)
+        (Ownership { fields, api_version: version.to_owned(), is_converted: true, ..entry }, true)
     }
 }
 

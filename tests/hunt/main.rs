@@ -22,7 +22,6 @@ mod objects;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 mod observe;
 mod score;
-#[expect(dead_code, reason = "the metamorphic tests use the rest")]
 mod seed;
 #[path = "../e2e/servers.rs"]
 mod servers;
@@ -31,8 +30,8 @@ mod stage;
 #[path = "../bench/starter.rs"]
 mod starter;
 mod steps;
-#[expect(dead_code, reason = "the metamorphic tests use the rest")]
 mod tables;
+mod writes;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -41,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use bench::{Bench, say};
+use bench::{Bench, Space, say};
 use lookout::{Lookout, watched};
 use objects::{Objects, Shape};
 use score::{Figures, Mark};
@@ -298,6 +297,11 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 
 /// The bench, where it is built.
 fn started() -> Option<&'static Bench> {
+    static BENCH: OnceLock<Option<Bench>> = OnceLock::new();
+    BENCH.get_or_init(start).as_ref()
+}
+
+fn start() -> Option<Bench> {
     let needed = [
         "core",
         "bootstrap",
@@ -310,7 +314,7 @@ fn started() -> Option<&'static Bench> {
         "kubectl",
     ];
     match starter::find(&needed) {
-        Ok(bin) => Some(Box::leak(Box::new(bench::start(bin, "hunt", &["--without-flux"])))),
+        Ok(bin) => Some(bench::start(bin, "hunt", &["--without-flux"])),
         Err(missing) if std::env::var("CI").as_deref() == Ok("true") => panic!("{missing}; in CI that is a failure"),
         Err(missing) => {
             say(&format!("skipped: the hunt, because {missing} (build it with `make bench`)"));
@@ -367,4 +371,26 @@ fn no_forecast_is_falsely_safe() {
         "{held} forecasts were falsely held; see {}",
         hunt.finds.folder().display()
     );
+}
+
+#[test]
+fn no_refusal_is_missed() {
+    let count = number("ROLLGATE_HUNT_WRITES", 60);
+    let Some(bench) = started().filter(|_| count > 0) else { return };
+    let (first, lanes) = (number("ROLLGATE_HUNT_SEED", 1), 2);
+    let played: Vec<_> = std::thread::scope(|scope| {
+        let lane = |lane: u64| {
+            let space = Space::new(bench, &format!("hunt-writes-{lane}"));
+            writes::play(&space, first + lane * count.div_ceil(lanes), count.div_ceil(lanes))
+        };
+        let threads: Vec<_> = (0..lanes).map(|number| scope.spawn(move || lane(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a lane ends")).collect()
+    });
+    let mut wrong = Vec::new();
+    for (figures, missed) in played {
+        say(&figures.table());
+        assert!(figures.played() > 0, "nothing was played");
+        wrong.extend(missed);
+    }
+    assert!(wrong.is_empty(), "the API server refuses what was allowed:\n{}", wrong.join("\n"));
 }

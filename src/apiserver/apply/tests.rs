@@ -61,6 +61,24 @@ fn another_value_for_a_field_of_another_manager_is_a_conflict_unless_forced() {
 }
 
 #[test]
+fn a_null_for_a_field_of_another_manager_is_a_conflict_too() {
+    let live = live(json!({"a": 1, "replicas": 3}), json!({"f:a": {}}), json!({"f:replicas": {}}));
+    assert_eq!(
+        applied(&live, json!({"a": 1, "replicas": null}), HELM),
+        Applied::Conflict { manager: "autoscaler".into(), paths: vec!["spec.replicas".into()] }
+    );
+    let map = json!({"metadata": {"managedFields": [{"manager": "autoscaler", "operation": "Update",
+        "fieldsV1": {"f:spec": {"f:b": {".": {}, "f:c": {}}}}}]}, "spec": {"b": {"c": 1}}});
+    assert_eq!(
+        spec(applied(&map, json!({"b": null}), HELM)),
+        json!({"b": {"c": 1}}),
+        "a map is merged as an empty one"
+    );
+    let own = json!({"a": null, "replicas": 3});
+    assert_eq!(spec(applied(&live, own, HELM)), json!({"replicas": 3}), "its own field it takes away");
+}
+
+#[test]
 fn a_field_that_a_webhook_left_out_still_belongs_to_who_sent_it() {
     let live = live(json!({"a": 1}), json!({}), json!({"f:replicas": {}, "f:b": {"f:c": {}}, "f:empty": {}}));
     let paths = |sent: Value| match applied(&live, sent, HELM) {
