@@ -95,8 +95,8 @@ pub(crate) struct Stage<'a> {
     under_way: bool,
     /// What was foretold of writes that are still being carried out: it comes whatever is written next.
     announced: BTreeSet<String>,
-    /// What the last write made: it is a part of what is being carried out.
-    made: BTreeSet<String>,
+    /// The Machines that were there before the last write: what came since is a part of what is being carried out.
+    older: BTreeSet<String>,
     /// Whether the record of the release is lost.
     forgotten: bool,
     /// Who looks after its servers does so as long as this is here.
@@ -132,7 +132,7 @@ impl<'a> Stage<'a> {
             chart,
             under_way: false,
             announced: BTreeSet::new(),
-            made: BTreeSet::new(),
+            older: BTreeSet::new(),
             forgotten: false,
             in_use: Arc::default(),
         };
@@ -288,7 +288,8 @@ impl<'a> Stage<'a> {
         let mut due: BTreeSet<String> =
             going.map(|machine| text(&machine["metadata"]["name"])).chain(outdated_before.iter().cloned()).collect();
         if self.under_way {
-            due.extend(self.announced.iter().chain(&self.made).cloned());
+            let there = before.all("machines").map(|machine| text(&machine["metadata"]["name"]));
+            due.extend(there.filter(|name| !self.older.contains(name)).chain(self.announced.iter().cloned()));
             due.extend(behind(&before));
         }
         let doomed = doomed(&before);
@@ -309,7 +310,7 @@ impl<'a> Stage<'a> {
         // A rollout that has begun and stands still for a while goes on with whatever comes next.
         let is_half_done = !outcome.gone.is_empty() && !outcome.outdated.is_subset(&outcome.gone);
         self.under_way = !outcome.rested || is_half_done;
-        self.made.clone_from(&outcome.made);
+        self.older = before.all("machines").map(|machine| text(&machine["metadata"]["name"])).collect();
         outcome
     }
 
