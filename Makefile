@@ -4,7 +4,8 @@
 # make forecasts  compare forecasts with what the controllers then do, those that replace Machines too, and what hosts write
 #              (20 minutes; make e2e does the quick ones of the first)
 # make hunt    play seeded walks through situations of clusters and compare each forecast with what comes (MINUTES=30 SEED=1 LANES=8)
-# make hunt-workers  the same with the controllers of workers in one process and no cluster (MINUTES=10 SEED=1 LANES=2; needs Go)
+# make hunt-writes  compare forecasts of single writes with the API server's answers, without waiting for controllers (WRITES=600 SEED=1)
+# make hunt-workers  the same as hunt with the controllers of workers in one process and no cluster (MINUTES=10 SEED=1 LANES=2; needs Go)
 # make speed   measure what docs/speed.md says, and write its table (needs valgrind; an hour on two cores; DYFF names dyff where it
 #              is not on PATH or in the bench)
 # make load    measure the webhook under load as docs/serve.md says it (builds for speed first; two minutes on two cores that do nothing
@@ -17,7 +18,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts hunt hunt-workers load oracle speed
+.PHONY: help bench e2e forecasts hunt hunt-workers hunt-writes load oracle speed
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -34,7 +35,11 @@ forecasts: bench
 
 hunt: bench
 	ROLLGATE_HUNT_MINUTES="$(or $(MINUTES),30)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" ROLLGATE_HUNT_LANES="$(or $(LANES),8)" \
-	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture no_forecast
+
+hunt-writes: bench
+	ROLLGATE_HUNT_WRITES="$(or $(WRITES),600)" ROLLGATE_HUNT_SEED="$(or $(SEED),1)" \
+	ROLLGATE_BENCH_BIN="$$(tests/bench/build.sh --bin-dir)" cargo test --locked --test hunt -- --nocapture no_refusal
 
 hunt-workers:
 	cargo build --locked
