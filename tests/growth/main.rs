@@ -128,9 +128,18 @@ fn no_cost_grows_faster_than_its_size() {
 /// How a size grows, as a line: the instructions of the three sizes and the power that they grow by; and whether that is linear.
 fn measured(probe: &Probe) -> (String, bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let counts = [1, 2, 4].map(|times| instructions(folder.path(), probe, probe.start * times));
-    let steps = (counts[1].saturating_sub(counts[0]), counts[2].saturating_sub(counts[1]));
-    let exponent = (steps.1 as f64 / steps.0.max(1) as f64).log2();
+    let count = || [1, 2, 4].map(|times| instructions(folder.path(), probe, probe.start * times));
+    let power = |counts: &[u64; 3]| {
+        let steps = (counts[1].saturating_sub(counts[0]), counts[2].saturating_sub(counts[1]));
+        (steps.1 as f64 / steps.0.max(1) as f64).log2()
+    };
+    let mut counts = count();
+    // Threads that wait for each other on a busy machine add instructions and never take any away.
+    if power(&counts) > LIMIT {
+        let again = count();
+        counts = std::array::from_fn(|size| counts[size].min(again[size]));
+    }
+    let exponent = power(&counts);
     let [first, second, third] = counts;
     (format!("{:45} {:6} {first:14} {second:14} {third:14} {exponent:.2}", probe.name, probe.start), exponent <= LIMIT)
 }
