@@ -1,9 +1,10 @@
 //! Objects that the host sends although they do not change: the API server asks its webhooks all the same, and one that looks at other
 //! objects, or is of a newer version, may refuse by now what was let through before.
 
+use super::last_applied::is_as_applied_last;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
-use super::write::{Last, is_as_applied_last};
+use super::write::Last;
 use super::{HostKind, stored};
 use crate::compare::Action;
 use crate::object::{Key, Object};

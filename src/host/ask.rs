@@ -1,7 +1,8 @@
 //! The write as the host sends it, so that the API server can be asked what it would hold (`dryRun=All`): verb, body, field
 //! manager and options of each host. A write that one request cannot stand for is not asked, and says why.
 
-use super::write::{Before, Last, annotate, last_applied_patch, last_applied_text};
+use super::last_applied::{annotate, last_applied_patch, last_applied_text};
+use super::write::{Before, Last};
 use super::{Host, HostKind, kinds};
 use crate::apiserver::apply::{Applier, is_mine};
 use crate::apiserver::fields::owners;

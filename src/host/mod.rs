@@ -14,6 +14,7 @@ pub mod helm_args;
 pub mod hook;
 mod hooked;
 pub(crate) mod inside;
+mod last_applied;
 mod locate;
 mod method;
 mod nameless;

@@ -3,11 +3,11 @@
 
 use super::HostKind;
 use super::kinds;
+use super::last_applied::annotations_with_last_applied;
 use super::locate::Located;
 use super::pairs::{blank, filled_by_webhook};
 use super::predict::Run;
 use super::stream;
-use super::write::annotations_with_last_applied;
 use crate::apiserver::place::Place;
 use crate::apiserver::versions::goes_through_another;
 use crate::apiserver::{self, Reach, Refusal, Way};

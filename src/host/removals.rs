@@ -2,6 +2,7 @@
 //! doubt.
 
 use super::hook::{self, Role};
+use super::last_applied::LAST_APPLIED;
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
@@ -17,8 +18,6 @@ use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
-/// Annotation in which `kubectl apply` keeps what it applied, and label of what belongs to a set that it applied.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
 impl<'a> Run<'a> {

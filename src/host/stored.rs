@@ -2,6 +2,7 @@
 //! through it stores them sorted by name. Read beside `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API
 //! 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
+use super::last_applied::LAST_APPLIED;
 use crate::kinds::contract::CONVERSION_DATA;
 use crate::kinds::fields::{annotation, text};
 use crate::kinds::remembered::{Remembered, remembered};
@@ -10,9 +11,6 @@ use crate::providers::kind;
 use crate::providers::kubeadm::ARGUMENTS;
 use crate::schema;
 use crate::tree::Value;
-
-/// Annotation that keeps what kubectl applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Whether Argo CD has nothing to send, but for labels of its own: what it applied last is what is rendered.
 pub(super) fn is_left_alone(read: &Value, rendered: &Value) -> bool {

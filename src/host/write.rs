@@ -1,5 +1,6 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
+use super::last_applied::last_applied_patch;
 use super::{kinds, stored};
 use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply};
 use crate::apiserver::fields::{Ownership, owners};
@@ -10,11 +11,8 @@ use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::schema;
-use crate::tree::{Map, Value};
+use crate::tree::Value;
 use crate::world::WriteMethod;
-
-/// Annotation in which `kubectl apply` keeps what it applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What is known about one object before the write.
 pub(super) struct Before<'a> {
@@ -139,63 +137,6 @@ fn last_applied(before: &Before<'_>, rendered: &Value) -> AfterWrite {
     AfterWrite::sure(patched(before.live, last_applied_patch(before, rendered)))
 }
 
-/// The patch of `kubectl apply`, without the annotation that it writes anew.
-pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {
-    let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
-    // Without the annotation nothing can be removed, and kubectl only warns about it.
-    let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
-    let last = if last.is_object() { last } else { Value::Object(Map::new()) };
-    merge::three_way(&last, &with_annotations(rendered.clone()), before.live)
-}
-
-/// A rendered object with a map of annotations: kubectl always sends one, because it keeps what it applies in there (kubectl
-/// `pkg/util/apply.go`, `GetModifiedConfiguration`). So the map as a whole never goes, with what others wrote into it.
-fn with_annotations(mut rendered: Value) -> Value {
-    if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
-        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
-        if annotations.is_null() {
-            *annotations = Value::Object(Map::new());
-        }
-    }
-    rendered
-}
-
-/// What `kubectl apply` keeps of what it applies (kubectl `pkg/util/apply.go`, `GetModifiedConfiguration`).
-pub(super) fn last_applied_text(rendered: &Value) -> String {
-    let mut bare = with_annotations(rendered.clone());
-    if let Some(annotations) = bare.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        annotations.shift_remove(LAST_APPLIED);
-    }
-    format!("{bare}\n")
-}
-
-/// Bytes of all annotations of an object that `kubectl apply` writes. Go's JSON writes these marks as numbers.
-pub(super) fn annotations_with_last_applied(rendered: &Value) -> usize {
-    let text = last_applied_text(rendered);
-    let longer = |c: char| match c {
-        '<' | '>' | '&' => 5,
-        '\u{2028}' | '\u{2029}' => 3,
-        _ => 0,
-    };
-    let last = LAST_APPLIED.len() + text.len() + text.chars().map(longer).sum::<usize>();
-    let own = rendered.pointer("/metadata/annotations").and_then(Value::as_object);
-    let own = own.into_iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
-    last + own.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum::<usize>()
-}
-
-/// Whether `kubectl apply` keeps of an object what it kept of it last.
-pub(super) fn is_as_applied_last(live: &Value, rendered: &Value) -> bool {
-    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let last = crate::kinds::fields::annotation(live, LAST_APPLIED).and_then(read);
-    last.is_some() && last == read(&last_applied_text(rendered))
-}
-
-/// Adds that annotation to an object or a patch.
-pub(super) fn annotate(object: &mut Value, text: &str) {
-    super::ask::mark(object, "annotations", LAST_APPLIED, text);
-}
-
 /// Server-side apply. Of an object that says no managed fields all that is there belongs to a manager of its own, where that is known to
 /// be so (apimachinery `util/managedfields/internal/skipnonapplied.go`, `Apply`); else what was sent last time stands in for what is owned.
 fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> AfterWrite {
@@ -312,160 +253,4 @@ pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::json;
-
-    const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
-
-    fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
-        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        match write(
-            way,
-            &Before { key: &key, live, last, says_owners: false, definition: &NoDefinition },
-            rendered,
-            HELM,
-        ) {
-            AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
-            AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
-            AfterWrite::Recreated => panic!("made anew"),
-        }
-    }
-
-    #[test]
-    fn the_same_change_by_two_ways_of_writing() {
-        let live = json!({"spec": {"replicas": 9, "version": "v1.30.0", "byHand": true}});
-        let last = json!({"spec": {"replicas": 1, "version": "v1.30.0"}});
-        let new = json!({"spec": {"replicas": 1, "version": "v1.31.0"}});
-        let known = Last::Known(&last);
-        assert_eq!(
-            after(WriteMethod::MergePatch, &live, known, &new).0,
-            json!({"replicas": 9, "version": "v1.31.0", "byHand": true})
-        );
-        assert_eq!(
-            after(WriteMethod::ServerSideApply, &live, known, &new).0,
-            json!({"replicas": 1, "version": "v1.31.0", "byHand": true})
-        );
-    }
-
-    #[test]
-    fn an_adopted_custom_resource_stays_as_it_is() {
-        let live = json!({"spec": {"replicas": 9}});
-        assert_eq!(
-            after(WriteMethod::MergePatch, &live, Last::Nothing, &json!({"spec": {"replicas": 1}})).0,
-            live["spec"]
-        );
-    }
-
-    #[test]
-    fn without_a_base_removals_are_not_seen_and_that_is_said() {
-        let live = json!({"spec": {"replicas": 9, "dropped": 1}});
-        let seen = after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1}}));
-        assert_eq!(seen, (json!({"replicas": 1, "dropped": 1}), true));
-        assert!(
-            !after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1, "dropped": 1}})).1
-        );
-    }
-
-    #[test]
-    fn an_apply_that_changes_its_version_sorts_arguments() {
-        /// A kind whose older versions are there for sure.
-        struct Sure;
-        impl Definition for Sure {
-            fn has_older_versions(&self) -> bool {
-                true
-            }
-        }
-        let args = |names: [&str; 2]| {
-            let list: Vec<Value> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
-            json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": {"name": "cp"},
-                "spec": {"kubeadmConfigSpec": {"clusterConfiguration": {"apiServer": {"extraArgs": list}}}}})
-        };
-        let key = Key::new("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane", Some("n"), "cp");
-        let of = |live: [&str; 2],
-                  definition: &dyn Definition,
-                  (operation, mine, theirs): (&str, &str, &str),
-                  applier: Applier<'_>| {
-            let mut live = args(live);
-            let entry = |manager: &str, operation: &str, version: &str| {
-                json!({"manager": manager, "operation": operation, "apiVersion": format!("controlplane.cluster.x-k8s.io/{version}"),
-                    "fieldsV1": {"f:spec": {"f:replicas": {}}}})
-            };
-            live["metadata"]["managedFields"] =
-                json!([entry("helm", operation, mine), entry("other", "Apply", theirs)]);
-            let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, definition };
-            let written = write(WriteMethod::ServerSideApply, &before, &args(["v", "profiling"]), applier);
-            let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
-            let at = "/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/0/name";
-            predicted.pointer(at).and_then(Value::as_str).expect("a name").to_owned()
-        };
-        let stored = ["v", "profiling"];
-        let first_of = |operation: &str, (mine, theirs): (&str, &str), applier: Applier<'_>| {
-            of(stored, &NoDefinition, (operation, mine, theirs), applier)
-        };
-        let first = |mine: &str, theirs: &str| first_of("Apply", (mine, theirs), HELM);
-        assert_eq!(first("v1beta1", "v1beta2"), "profiling");
-        // Another one's older version leaves the order alone, and so do updates that the host does not make its own.
-        assert_eq!(first("v1beta2", "v1beta1"), "v");
-        assert_eq!(first_of("Update", ("v1beta1", "v1beta2"), HELM), "v");
-        // Helm 4 makes its own what Helm 3 patched; seen with both.
-        let adopts = Applier { adopts_updates: true, ..HELM };
-        assert_eq!(first_of("Update", ("v1beta1", "v1beta2"), adopts), "profiling");
-        // A list that would come back as it is live comes back so only where that version is there for sure.
-        let again =
-            |definition: &dyn Definition| of(["profiling", "v"], definition, ("Apply", "v1beta1", "v1beta2"), HELM);
-        assert_eq!((again(&Sure), again(&NoDefinition)), ("profiling".to_owned(), "v".to_owned()));
-    }
-
-    #[test]
-    fn kubectl_removes_what_it_applied_last() {
-        let live = json!({"metadata": {"annotations": {LAST_APPLIED: r#"{"spec":{"a":1,"b":1}}"#}}, "spec": {"a": 1, "b": 1, "c": 1}});
-        assert_eq!(
-            after(WriteMethod::LastApplied, &live, Last::Unknown, &json!({"spec": {"a": 2}})).0,
-            json!({"a": 2, "c": 1})
-        );
-    }
-
-    #[test]
-    fn kubectl_leaves_annotations_of_others_where_the_manifest_has_none() {
-        let live = json!({"metadata": {"annotations": {"by": "hand", "mine": "1",
-            LAST_APPLIED: r#"{"metadata":{"annotations":{"mine":"1"}}}"#}}});
-        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before =
-            Before { key: &key, live: &live, last: Last::Unknown, says_owners: false, definition: &NoDefinition };
-        let written = write(WriteMethod::LastApplied, &before, &json!({"metadata": {"name": "md"}}), HELM);
-        let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
-        let annotations = &predicted["metadata"]["annotations"];
-        assert_eq!((&annotations["by"], annotations.get("mine")), (&json!("hand"), None));
-    }
-
-    #[test]
-    fn a_replace_drops_what_is_not_rendered_and_keeps_what_the_server_and_webhooks_write() {
-        let live = json!({"apiVersion": "v", "metadata": {"uid": "1", "finalizers": ["f"], "annotations": {"by": "hand"},
-            "labels": {"a": "1"}, "managedFields": [
-            {"manager": "helm", "operation": "Update", "apiVersion": "v", "fieldsV1":
-                {"f:spec": {"f:replicas": {}, "f:dropped": {}, "f:strategy": {".": {}, "f:type": {}}}}},
-            {"manager": "manager", "operation": "Update", "apiVersion": "v", "fieldsV1": {"f:spec": {"f:endpoint": {}}}}]},
-            "spec": {"replicas": 9, "dropped": 1, "strategy": {"type": "RollingUpdate"}, "endpoint": "x"},
-            "status": {"ready": true}});
-        let last = json!({"spec": {"replicas": 1, "dropped": 1}});
-        let new = json!({"apiVersion": "v", "metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 1}});
-        let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
-        let before =
-            Before { key: &key, live: &live, last: Last::Known(&last), says_owners: false, definition: &NoDefinition };
-        let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &new, HELM) else {
-            panic!("it is written")
-        };
-        assert_eq!(predicted["spec"], json!({"replicas": 1, "strategy": {"type": "RollingUpdate"}}));
-        assert_eq!(predicted["status"], live["status"]);
-        assert_eq!(predicted["metadata"]["labels"], json!({"a": "2"}));
-        assert_eq!(predicted["metadata"].get("annotations"), None);
-        assert_eq!((&predicted["metadata"]["uid"], &predicted["metadata"]["finalizers"]), (&json!("1"), &json!(["f"])));
-    }
-
-    #[test]
-    fn plain_data_of_a_secret_is_kept_encoded() {
-        let key = Key::new("v1", "Secret", None, "s");
-        assert_eq!(sent(json!({"stringData": {"a": "x"}}), &key), json!({"data": {"a": "eA=="}}));
-    }
-}
+mod tests;

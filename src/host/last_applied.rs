@@ -1,0 +1,67 @@
+//! What `kubectl apply` keeps of what it applied last, in an annotation of the object, and the patch that it makes of it.
+
+use super::ask;
+use super::write::Before;
+use crate::apiserver::merge;
+use crate::kinds::fields::annotation;
+use crate::tree::{Map, Value};
+
+/// Annotation in which `kubectl apply` keeps what it applied last.
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The patch of `kubectl apply`, without the annotation that it writes anew.
+pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {
+    let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
+    // Without the annotation nothing can be removed, and kubectl only warns about it.
+    let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
+    let last = if last.is_object() { last } else { Value::Object(Map::new()) };
+    merge::three_way(&last, &with_annotations(rendered.clone()), before.live)
+}
+
+/// A rendered object with a map of annotations: kubectl always sends one, because it keeps what it applies in there (kubectl
+/// `pkg/util/apply.go`, `GetModifiedConfiguration`). So the map as a whole never goes, with what others wrote into it.
+fn with_annotations(mut rendered: Value) -> Value {
+    if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Map::new()));
+        if annotations.is_null() {
+            *annotations = Value::Object(Map::new());
+        }
+    }
+    rendered
+}
+
+/// What `kubectl apply` keeps of what it applies (kubectl `pkg/util/apply.go`, `GetModifiedConfiguration`).
+pub(super) fn last_applied_text(rendered: &Value) -> String {
+    let mut bare = with_annotations(rendered.clone());
+    if let Some(annotations) = bare.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.shift_remove(LAST_APPLIED);
+    }
+    format!("{bare}\n")
+}
+
+/// Bytes of all annotations of an object that `kubectl apply` writes. Go's JSON writes these marks as numbers.
+pub(super) fn annotations_with_last_applied(rendered: &Value) -> usize {
+    let text = last_applied_text(rendered);
+    let longer = |c: char| match c {
+        '<' | '>' | '&' => 5,
+        '\u{2028}' | '\u{2029}' => 3,
+        _ => 0,
+    };
+    let last = LAST_APPLIED.len() + text.len() + text.chars().map(longer).sum::<usize>();
+    let own = rendered.pointer("/metadata/annotations").and_then(Value::as_object);
+    let own = own.into_iter().flatten().filter(|(key, _)| key.as_str() != LAST_APPLIED);
+    last + own.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum::<usize>()
+}
+
+/// Whether `kubectl apply` keeps of an object what it kept of it last.
+pub(super) fn is_as_applied_last(live: &Value, rendered: &Value) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let last = annotation(live, LAST_APPLIED).and_then(read);
+    last.is_some() && last == read(&last_applied_text(rendered))
+}
+
+/// Adds that annotation to an object or a patch.
+pub(super) fn annotate(object: &mut Value, text: &str) {
+    ask::mark(object, "annotations", LAST_APPLIED, text);
+}
