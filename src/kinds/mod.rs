@@ -29,4 +29,4 @@ pub use kind::{Kind, OwnerRules, Role, SelectorRules, Typed};
 pub use mirror::Mirror;
 pub use shapes::{POINTERS, Shape};
 pub use versions::Versions;
-pub use webhook::Webhook;
+pub use webhook::{SchemaAlone, Webhook};

@@ -100,6 +100,16 @@ impl<'a> Write<'a> {
     }
 }
 
+/// What stands for the webhooks of a kind that has none, or none that fills in or refuses anything: its schema alone is asked.
+#[derive(Debug)]
+pub struct SchemaAlone;
+
+impl Webhook for SchemaAlone {
+    fn asks_for_spec(&self, _name: &str) -> bool {
+        false
+    }
+}
+
 /// Says that a place of an object needs a feature gate.
 pub type Need<'n> = dyn FnMut(&'static str, &str) + 'n;
 

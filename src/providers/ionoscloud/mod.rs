@@ -1,15 +1,12 @@
 //! Cluster API Provider IONOS Cloud, by its packs and its schemas: it has no webhook.
 
-pub mod webhook;
-
-use self::webhook::IonosCloud;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Kind, Role, SchemaAlone};
 
 /// A kind of this provider.
 const fn known(name: &'static str, role: Role) -> Kind {
-    Kind { webhook: Some(&IonosCloud), ..Kind::new(INFRASTRUCTURE, name, role) }
+    Kind { webhook: Some(&SchemaAlone), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
 /// The kinds.

@@ -1,20 +1,17 @@
-//! MicroK8s, by its pack and its schemas.
+//! MicroK8s, by its pack and its schemas: its deployment has no webhook (`config/` of its providers 0.6).
 
-pub mod webhook;
-
-use self::webhook::MicroK8s;
 use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Kind, Role, SchemaAlone};
 
 /// The kinds of which more than the contract is known.
 static KINDS: &[Kind] = &[
     Kind {
         leaves_sick: true,
-        webhook: Some(&MicroK8s),
+        webhook: Some(&SchemaAlone),
         ..Kind::new(CONTROL_PLANE, "MicroK8sControlPlane", Role::ControlPlane)
     },
-    Kind { webhook: Some(&MicroK8s), ..Kind::new(BOOTSTRAP, "MicroK8sConfigTemplate", Role::Template) },
+    Kind { webhook: Some(&SchemaAlone), ..Kind::new(BOOTSTRAP, "MicroK8sConfigTemplate", Role::Template) },
 ];
 
 /// The provider.

@@ -1,20 +1,18 @@
 //! Cluster API Provider Nutanix, by its packs and its schemas.
 
-pub mod webhook;
-
 use semver::Version;
 
-use self::webhook::Nutanix;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Kind, Role, SchemaAlone};
 
 static RELEASE: Release = Release { name: "nutanix", newest: Version::new(1, 10, 3), aliases: &["capx"] };
 
-/// A kind of this provider.
+/// A kind of this provider. Its one webhook (`api/v1beta1/nutanixmachinetemplate_webhook.go` of 1.10) fills in names of images, behind feature
+/// gates that are off.
 const fn known(name: &'static str, role: Role) -> Kind {
-    Kind { webhook: Some(&Nutanix), ..Kind::new(INFRASTRUCTURE, name, role) }
+    Kind { webhook: Some(&SchemaAlone), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
 /// The kinds.
