@@ -46,19 +46,19 @@ pub(crate) enum Applied {
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
 pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&SchemaNode>, applier: Applier<'_>) -> Applied {
-    apply_owned((live, owners(live)), rendered, spec, applier, true)
+    apply_owned((live, owners(live)), (rendered, rendered), spec, applier, true)
 }
 
-/// The same where `owners` say who owns what, each in the version of `rendered`. What loses its last part is refused only with
-/// `keeps_nulls`; a conversion between versions drops them.
+/// The same where `owners` say who owns what, each in the version of what is sent, of which `read` is what a webhook makes of its nulls. What
+/// loses its last part is refused only with `keeps_nulls`; a conversion between versions drops them.
 pub(crate) fn apply_owned(
     (live, owners): (&Value, Vec<Ownership>),
-    rendered: &Value,
+    (sent, read): (&Value, &Value),
     spec: Option<&SchemaNode>,
     applier: Applier<'_>,
     keeps_nulls: bool,
 ) -> Applied {
-    let (sent, rendered) = (rendered, merge::pruned(rendered.clone()));
+    let rendered = merge::pruned(read.clone());
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
         owners.into_iter().partition(|entry| is_mine(entry, applier));
     let root = Place::Root(spec);

@@ -134,6 +134,10 @@ impl Definition for Defined<'_> {
         filled_by_webhook(self.key, self.api_version, object, &(self.versions)())
     }
 
+    fn nulls_read<'v>(&self, applied: &'v Value) -> Cow<'v, Value> {
+        nulls_read(self.key, applied, self.versions)
+    }
+
     fn has_older_versions(&self) -> bool {
         (self.versions)().is_known(CORE.name)
     }
@@ -149,7 +153,7 @@ pub(super) fn filled_by_webhook(key: &Key, api_version: &str, object: &Value, ve
 
 /// What is applied, with what the webhook makes of each `null` that it reads into Go's types and does not leave out: under a free key
 /// and in a list. Of other requests the API server drops such a `null` before.
-pub(super) fn nulls_read<'v>(key: &Key, applied: &'v Value, versions: impl FnOnce() -> Versions) -> Cow<'v, Value> {
+fn nulls_read<'v>(key: &Key, applied: &'v Value, versions: impl FnOnce() -> Versions) -> Cow<'v, Value> {
     let api_version = applied.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     if !applied.get("spec").is_some_and(has_null) {
         return Cow::Borrowed(applied);

@@ -7,7 +7,7 @@ use super::answered::{Agreement, Answered};
 use super::argo::Application;
 use super::ask::{Sender, Write};
 use super::locate::{Located, Locator};
-use super::pairs::{Defined, nulls_read, refused_by_schema};
+use super::pairs::{Defined, refused_by_schema};
 use super::removals::Takers;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
@@ -364,11 +364,7 @@ impl<'a> Run<'a> {
         let says_owners = self.world.coverage != Coverage::Whole;
         let before = Before { key: &live.key, live: live_value, last, says_owners, definition: &definition };
         let attempt = self.attempt_of(object, &live.key, way);
-        let reply = if way == WriteMethod::ServerSideApply && !self.server.gets_what_is_sent() {
-            self.server.change(&attempt, &before, &nulls_read(&live.key, rendered, || self.versions()))
-        } else {
-            self.server.change(&attempt, &before, rendered)
-        };
+        let reply = self.server.change(&attempt, &before, rendered);
         let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);
         Some(outcome)

@@ -54,11 +54,6 @@ pub(super) trait Server: Sync {
         true
     }
 
-    /// Whether a real API server is shown what it gets, to be asked about it.
-    fn gets_what_is_sent(&self) -> bool {
-        false
-    }
-
     /// What becomes of a live object.
     fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite>;
 
@@ -138,10 +133,6 @@ impl Asking {
 }
 
 impl Server for Asking {
-    fn gets_what_is_sent(&self) -> bool {
-        true
-    }
-
     fn change(&self, attempt: &Attempt<'_>, before: &Before<'_>, rendered: &Value) -> Reply<AfterWrite> {
         let request = Self::why_not(attempt).map_or_else(|| attempt.sender.change(attempt.way, before, rendered), Err);
         let (key, api_version) = (attempt.key.clone(), attempt.object.api_version.clone());

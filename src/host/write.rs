@@ -1,5 +1,7 @@
 //! What one object becomes when the host writes it, for each way of writing.
 
+use std::borrow::Cow;
+
 use super::last_applied::last_applied_patch;
 use super::{kinds, stored};
 use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply};
@@ -33,6 +35,11 @@ pub(super) trait Definition {
     /// An object with what the webhook of its kind fills in, where it has one.
     fn filled(&self, _object: &Value) -> Option<Value> {
         None
+    }
+
+    /// What is applied, with what its webhook makes of each `null` that it reads and does not leave out.
+    fn nulls_read<'v>(&self, applied: &'v Value) -> Cow<'v, Value> {
+        Cow::Borrowed(applied)
     }
 
     /// Whether the versions that its objects were written in before are there for sure, to be converted to.
@@ -142,10 +149,11 @@ fn last_applied(before: &Before<'_>, rendered: &Value) -> AfterWrite {
 fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> AfterWrite {
     let word = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
     let schema = schema::builtin(word("apiVersion"), word("kind"));
+    let read = before.definition.nulls_read(rendered);
     let mut entries = owners(before.live);
     if entries.is_empty() {
         if !before.says_owners {
-            return unowned(before, rendered);
+            return unowned(before, &read);
         }
         entries.push(before_first_apply(before.live, schema));
     }
@@ -154,7 +162,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let versions = Versions { live: before.live, rendered, last };
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry).0).collect();
     let keeps_nulls = !goes_through_another(before.live, rendered, applier);
-    match apply_owned((before.live, entries), rendered, schema, applier, keeps_nulls) {
+    match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps_nulls) {
         Applied::Merged(mut predicted) => {
             if comes_from_another(before.live, rendered, applier) {
                 // Without that version nothing is converted (`prune` of the same file); then what differs from live counts.
