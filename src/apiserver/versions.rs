@@ -19,22 +19,23 @@ pub(crate) struct Versions<'a> {
 }
 
 impl Versions<'_> {
-    /// An entry with its places as the written version names them; `false` where they have the same names there.
-    pub(crate) fn entry(&self, entry: Ownership) -> (Ownership, bool) {
+    /// An entry with its places as the written version names them; one of a kind of which that is not known keeps its own.
+    pub(crate) fn entry(&self, entry: Ownership) -> Ownership {
         let text = |key: &str| self.rendered.get(key).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
         if entry.api_version.is_empty() || entry.api_version == version {
-            return (entry, false);
+            return entry;
         }
+        let entry = Ownership { is_converted: true, ..entry };
         let bare = || Value::from_iter([("apiVersion", entry.api_version.as_str()), ("kind", kind)]);
         let last = self.last.filter(|last| last.get("apiVersion").and_then(Value::as_str) == Some(&entry.api_version));
         let mut theirs = self.live.clone();
         theirs["apiVersion"] = Value::from(version);
         if !schema::reshape(&mut theirs, last.unwrap_or(&bare())) {
-            return (Ownership { is_converted: true, ..entry }, false);
+            return entry;
         }
         let place = Place::Root(schema::builtin(&entry.api_version, kind));
-        let Some(mut owned) = part(&theirs, &entry.fields, place) else { return (entry, false) };
+        let Some(mut owned) = part(&theirs, &entry.fields, place) else { return entry };
         if let (Some(owned), Some(bare)) = (owned.as_object_mut(), bare().as_object()) {
             owned.extend(bare.clone());
         }
@@ -44,7 +45,7 @@ impl Versions<'_> {
             owned.shift_remove("kind");
         }
         let fields = sent_fields(&owned, Place::Root(schema::builtin(version, kind)));
-        (Ownership { fields, api_version: version.to_owned(), is_converted: true, ..entry }, true)
+        Ownership { fields, api_version: version.to_owned(), ..entry }
     }
 }
 
@@ -126,9 +127,9 @@ mod tests {
             "spec": {"replicas": 2, "rollout": {"strategy": {"type": "OnDelete"}}}});
         let rendered = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "spec": {}});
         let versions = Versions { live: &live, rendered: &rendered, last: None };
-        let (entry, moved) = versions.entry(owners(&live).remove(0));
+        let entry = versions.entry(owners(&live).remove(0));
         let meant = json!({"f:spec": {"f:replicas": {}, "f:rollout": {"f:strategy": {"f:type": {}}}}});
-        assert_eq!((entry.fields, moved), (FieldSet::read(&meant), true));
+        assert_eq!((entry.fields, entry.api_version.as_str()), (FieldSet::read(&meant), "cluster.x-k8s.io/v1beta2"));
     }
 
     #[test]
@@ -138,10 +139,10 @@ mod tests {
                 "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}}}, "f:spec": {"f:strategy": {".": {}}}}}]},
             "spec": {"replicas": 2, "rollout": {"strategy": {"type": "OnDelete"}}}});
         let versions = Versions { live: &live, rendered: &live, last: None };
-        let (entry, moved) = versions.entry(owners(&live).remove(0));
+        let entry = versions.entry(owners(&live).remove(0));
         let meant =
             json!({"f:metadata": {"f:annotations": {".": {}}}, "f:spec": {"f:rollout": {"f:strategy": {".": {}}}}});
-        assert_eq!((entry.fields, moved), (FieldSet::read(&meant), true));
+        assert_eq!((entry.fields, entry.api_version.as_str()), (FieldSet::read(&meant), "cluster.x-k8s.io/v1beta2"));
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
             {"manager": "helm", "operation": "Apply", "apiVersion": "example.org/v1", "fieldsV1": {"f:spec": {"f:a": {}}}}]}});
         let versions = Versions { live: &live, rendered: &live, last: None };
         let entry = owners(&live).remove(0);
-        let (same, moved) = versions.entry(entry.clone());
-        assert_eq!((same.fields, moved), (entry.fields, false));
+        let same = versions.entry(entry.clone());
+        assert_eq!((same.fields, same.is_converted), (entry.fields, true));
     }
 }

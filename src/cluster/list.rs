@@ -61,7 +61,7 @@ pub(super) async fn list(
 ) -> Result<Listed, CallFault> {
     let mut fault = CallFault::Gone;
     for _ in 0..RESTARTS {
-        match pages(caller, path, selector, accept, keep).await {
+        match pages_of(caller, path, selector, accept, keep, PAGE).await {
             Err(CallFault::Gone) => fault = CallFault::Gone,
             other => return other,
         }
@@ -71,17 +71,6 @@ pub(super) async fn list(
         Err(CallFault::Gone) => Err(fault),
         other => other,
     }
-}
-
-/// One pass over the pages.
-async fn pages(
-    caller: &Caller,
-    path: &str,
-    selector: Option<&str>,
-    accept: &str,
-    keep: Keep,
-) -> Result<Listed, CallFault> {
-    pages_of(caller, path, selector, accept, keep, PAGE).await
 }
 
 /// One pass over pages of `size` objects; 0 asks for all at once.

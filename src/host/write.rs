@@ -160,7 +160,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     // Places are named in the version of each entry; another version may name them otherwise.
     let last = if let Last::Known(last) = before.last { Some(last) } else { None };
     let versions = Versions { live: before.live, rendered, last };
-    let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry).0).collect();
+    let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry)).collect();
     let keeps_nulls = !goes_through_another(before.live, rendered, applier);
     match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps_nulls) {
         Applied::Merged(mut predicted) => {
