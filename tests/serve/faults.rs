@@ -32,8 +32,7 @@ async fn a_write_is_answered_over_one_connection_again_and_again() {
     }
     let metrics = connection.get("/metrics").await.expect("an answer").text();
     assert!(metrics.contains("rollgate_reviews_total{decision=\"hold\",refused=\"true\"} 3"), "{metrics}");
-    let log = server.log();
-    let line = log.iter().find(|line| line["decision"] == "hold").expect("a line");
+    let line = server.says("decision", "hold");
     assert_eq!((&line["name"], &line["refused"]), (&json!("edge-1-md0"), &json!(true)), "{line}");
 }
 
@@ -151,10 +150,10 @@ async fn another_certificate_is_taken_without_a_connection_being_dropped() {
     }
     // Half of it: the key of another certificate.
     std::fs::copy(crate::server::beside("serve/second.key"), server.folder.path().join("tls.key")).expect("a copy");
-    server.says("the certificate cannot be renewed; the old one stays");
+    server.says("msg", "the certificate cannot be renewed; the old one stays");
     assert_eq!(open(&server).await.certificate(), before);
     certify(server.folder.path(), "second");
-    server.says("another certificate is in use");
+    server.says("msg", "another certificate is in use");
     assert_ne!(open(&server).await.certificate(), before);
     assert!(!old.post(&rolling("edge-1")).await.expect("it still stands").allows());
     while let Some(done) = writers.join_next().await {

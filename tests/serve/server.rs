@@ -16,6 +16,8 @@ pub(crate) struct Server {
     /// The folder with its certificate.
     pub(crate) folder: tempfile::TempDir,
     log: Arc<Mutex<Vec<String>>>,
+    /// Reads its log until it ends.
+    reader: Option<std::thread::JoinHandle<()>>,
 }
 
 /// A file beside the tests.
@@ -76,12 +78,12 @@ impl Server {
         let address = serving["address"].as_str().expect("an address").parse().expect("an address");
         let log = Arc::new(Mutex::new(vec![first]));
         let kept = Arc::clone(&log);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 kept.lock().expect("no panic").push(line);
             }
         });
-        Self { child, address, folder, log }
+        Self { child, address, folder, log, reader: Some(reader) }
     }
 
     /// What it wrote so far, line by line.
@@ -90,11 +92,14 @@ impl Server {
         lines.iter().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
     }
 
-    /// Waits until its log holds a line of these words.
-    pub(crate) fn says(&self, message: &str) {
+    /// Waits until its log holds a line with this value. It answers first and writes the line afterwards.
+    pub(crate) fn says(&self, key: &str, value: &str) -> Value {
         let end = Instant::now() + Duration::from_secs(30);
-        while !self.log().iter().any(|line| line["msg"] == message) {
-            assert!(Instant::now() < end, "it never says {message}");
+        loop {
+            if let Some(line) = self.log().into_iter().find(|line| line[key] == value) {
+                return line;
+            }
+            assert!(Instant::now() < end, "it never says {key} {value}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -113,11 +118,14 @@ impl Server {
         assert!(set.expect("prlimit, of util-linux").success());
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and for the last line that it wrote.
     pub(crate) fn ends(&mut self) -> ExitStatus {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                if let Some(reader) = self.reader.take() {
+                    reader.join().expect("its log can be read to the end");
+                }
                 return status;
             }
             assert!(Instant::now() < end, "it does not end");
