@@ -1,20 +1,18 @@
-//! Packs the JSON Schemas that are only ever printed, so that they take little of the program, and the table of schemas so that each kind
-//! of it can be unpacked alone. What the program looks things up by in packs and shapes is made here too, so that it need not be at run time.
+//! Packs the JSON Schemas that are only ever printed, so that they take little of the program. What the program looks things up by in packs
+//! and in the schemas of kinds is made here too, so that it need not be at run time.
 
 #![expect(clippy::use_debug, reason = "what Debug prints of texts, numbers and lists is how Rust writes them")]
 
 #[path = "build/packs.rs"]
 mod packs;
-#[path = "build/shapes.rs"]
-mod shapes;
+#[path = "build/schemas.rs"]
+mod schemas;
 
-use std::fmt::Write as _;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::{env, fs};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::DeflateEncoder;
 
 fn main() -> io::Result<()> {
@@ -27,30 +25,5 @@ fn main() -> io::Result<()> {
         writeln!(io::stdout(), "cargo::rerun-if-changed={schema}")?;
     }
     packs::write(&out)?;
-    shapes::write(&out)?;
-    fs::write(out.join("schemas-of-kinds.index"), schemas_of_kinds(&out.join("schemas-of-kinds"))?)?;
-    writeln!(io::stdout(), "cargo::rerun-if-changed={TABLE}")
-}
-
-/// The generated table, one kind and version a line.
-const TABLE: &str = "src/schema/builtin.jsonl.gz";
-
-/// Packs each line of the table alone, one behind the other, and gives an index: group, version and kind, whether the kind lives outside
-/// namespaces, and where the line ends.
-fn schemas_of_kinds(file: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    GzDecoder::new(fs::File::open(TABLE)?).read_to_string(&mut text)?;
-    let (mut packed, mut index) = (Vec::new(), String::new());
-    for line in text.lines() {
-        let head: serde_json::Value = serde_json::from_str(line)?;
-        let mut one = DeflateEncoder::new(packed, Compression::best());
-        one.write_all(line.as_bytes())?;
-        packed = one.finish()?;
-        let word = |key: &str| head[key].as_str().unwrap_or_default();
-        let is_wide = head["cluster"] == true;
-        let (group, version, kind, end) = (word("group"), word("version"), word("kind"), packed.len());
-        writeln!(index, "{group}/{version}/{kind} {is_wide} {end}").map_err(io::Error::other)?;
-    }
-    fs::write(file, packed)?;
-    Ok(index)
+    schemas::write(&out)
 }

@@ -3,7 +3,7 @@
 
 use crate::alike;
 use crate::compare::{Action, Pair, changes};
-use crate::kinds::shapes::{Shape, has_shapes};
+use crate::kinds::shapes::Shape;
 use crate::kinds::webhook::{NoWebhook, Written};
 use crate::kinds::{Kind, Versions};
 use crate::model::{Change, Effect, Sent};
@@ -49,7 +49,7 @@ pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions) -> Opt
 
 /// The fields that an object has in these versions.
 fn shape(pair: &Pair, versions: &Versions) -> Option<Shape> {
-    if has_shapes(&pair.key.group) { Shape::of(&pair.key.kind, &pair.api_version, versions) } else { None }
+    Shape::of(&pair.key.kind, &pair.api_version, versions)
 }
 
 /// Both sides without the fields that the kind does not have, and with the defaults of its schema.

@@ -46,9 +46,8 @@ fn asked<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>, rules: &'s Rules) -> 
 fn oldest<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>) -> BTreeMap<&'static str, (u64, u64)> {
     let mut out: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
     for (group, kind, api_version) in seen {
-        // Kinds of the same name in other groups have nothing to do with those that were recorded.
-        let recorded = release_of(group, kind).filter(|_| shapes::has_shapes(group));
-        let Some((name, (provider, minor))) = recorded.zip(shapes::oldest_with(kind, api_version)) else { continue };
+        let recorded = release_of(group, kind).zip(shapes::oldest_with(kind, api_version));
+        let Some((name, (provider, minor))) = recorded else { continue };
         if named(provider) == name {
             let known = out.entry(name).or_insert(minor);
             *known = (*known).max(minor);

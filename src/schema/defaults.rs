@@ -1,39 +1,9 @@
-//! What the API server does to an object by its schema before it keeps it: unknown fields go, defaults come
-//! (apiextensions-apiserver `pkg/apiserver/schema/{pruning,defaulting}`).
+//! What the API server fills in after a write, and what it refuses as empty (apiextensions-apiserver `pkg/apiserver/schema/defaulting`).
 
-use super::{SchemaNode, SchemaShape, Type};
+use super::{SchemaNode, SchemaShape};
 use crate::hashed::HashSet;
 use crate::object::{Path, Segment};
 use crate::tree::{Map, Value};
-
-/// Prunes and defaults a value in place.
-pub fn defaulted(value: &mut Value, node: &SchemaNode) {
-    match (&node.shape, value) {
-        (SchemaShape::Fields { fields, open, .. }, Value::Object(map)) => {
-            if !open {
-                map.retain(|key, _| fields.contains_key(key.as_str()));
-            }
-            drop_nulls(map, |key| fields.get(key));
-            for (key, field) in fields {
-                if let (false, Some(default)) = (map.contains_key(key), &field.default) {
-                    map.insert(key.clone(), default.clone());
-                }
-                if let Some(value) = map.get_mut(key) {
-                    defaulted(value, field);
-                }
-            }
-        }
-        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
-            drop_nulls(map, |_| Some(values));
-            map.values_mut().for_each(|value| defaulted(value, values));
-        }
-        (SchemaShape::List { items, .. }, Value::Array(list)) => {
-            list.iter_mut().for_each(|item| defaulted(item, items));
-        }
-        (SchemaShape::Leaf(Type::Empty), Value::Object(map)) => map.clear(),
-        _ => {}
-    }
-}
 
 /// Fills in the defaults that the API server fills in after a write, as far as `live` shows that it has them: in what is
 /// new, and where `live` has a value that went away. A server of another version may have other defaults.
@@ -84,45 +54,6 @@ fn drop_nulls<'n>(map: &mut Map, node: impl Fn(&str) -> Option<&'n SchemaNode>) 
     map.retain(|key, value| !value.is_null() || node(key).is_some_and(|node| node.nullable));
 }
 
-/// The places of a value that its schema does not know: pruned silently by a patch, refused by strict validation.
-#[must_use]
-pub fn unknown_fields(value: &Value, node: &SchemaNode) -> Vec<Path> {
-    let mut found = Vec::new();
-    collect(value, node, &mut Path::root(), &mut found);
-    found
-}
-
-/// Adds the unknown places below one.
-fn collect(value: &Value, node: &SchemaNode, path: &mut Path, found: &mut Vec<Path>) {
-    match (&node.shape, value) {
-        (SchemaShape::Fields { fields, open, .. }, Value::Object(map)) => {
-            for (key, value) in map {
-                match fields.get(key.as_str()) {
-                    Some(field) => {
-                        below(path, Segment::Key(key.to_string()), |path| collect(value, field, path, found));
-                    }
-                    None if *open => {}
-                    None => found.push(path.key(key.as_str())),
-                }
-            }
-        }
-        (SchemaShape::Map { values, .. }, Value::Object(map)) => {
-            for (key, value) in map {
-                below(path, Segment::Key(key.to_string()), |path| collect(value, values, path, found));
-            }
-        }
-        (SchemaShape::List { items, .. }, Value::Array(list)) => {
-            for (place, value) in list.iter().enumerate() {
-                below(path, Segment::Index(place), |path| collect(value, items, path, found));
-            }
-        }
-        (SchemaShape::Leaf(Type::Empty), Value::Object(map)) => {
-            found.extend(map.keys().map(|key| path.key(key.as_str())));
-        }
-        _ => {}
-    }
-}
-
 /// The places of a value that are empty where the schema wants something, so that the API server refuses the object. A place
 /// that is as `live` has it passes: validation is about what changes (apiextensions-apiserver `ValidateCustomResourceUpdate`,
 /// ratcheting).
@@ -171,31 +102,4 @@ fn below(path: &mut Path, segment: Segment, visit: impl FnOnce(&mut Path)) {
     path.push(segment);
     visit(path);
     path.pop();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::json;
-
-    fn node(compact: Value) -> SchemaNode {
-        crate::tree::from_value(compact).expect("a schema")
-    }
-
-    #[test]
-    fn unknown_fields_go_and_defaults_come() {
-        let node = node(json!({"f": {"a": {"t": "string", "d": "x"}, "b": {"f": {"c": {"t": "integer", "d": 3}}},
-            "list": {"l": {"f": {"p": {"t": "string", "d": "TCP"}}}}}}));
-        let mut value = json!({"b": {}, "unknown": 1, "a": null, "list": [{}]});
-        assert_eq!(unknown_fields(&value, &node)[0].to_string(), "unknown");
-        defaulted(&mut value, &node);
-        assert_eq!(value, json!({"b": {"c": 3}, "a": "x", "list": [{"p": "TCP"}]}));
-    }
-
-    #[test]
-    fn defaults_are_not_filled_into_what_is_not_there() {
-        let mut value = json!({});
-        defaulted(&mut value, &node(json!({"f": {"b": {"f": {"c": {"t": "integer", "d": 3}}}}})));
-        assert_eq!(value, json!({}));
-    }
 }

@@ -240,13 +240,14 @@ const METAL3_MACHINE: &[Move] = &[moved("image.format", "image.diskFormat", Same
 /// A template of Metal3Machines around their spec.
 const METAL3_TEMPLATE: &[Move] = &[reformed("metadata", New)];
 
-/// A Metal3DataTemplate.
+/// A Metal3DataTemplate. The parameters of a bond are sorted by their names there, as arguments are.
 const METAL3_DATA: &[Move] = &[
     moved("metaData.ipAddressesFromIPPool", "metaData.ipAddressesFromPool", Same),
     moved("metaData.prefixesFromIPPool", "metaData.prefixesFromPool", Same),
     moved("metaData.gatewaysFromIPPool", "metaData.gatewaysFromPool", Same),
     moved("metaData.dnsServersFromIPPool", "metaData.dnsServersFromPool", Same),
     reformed("templateReference", Gone),
+    reformed("networkData.links.bonds[*].parameters", Arguments),
 ];
 
 /// Places of the workers of a class or a topology.

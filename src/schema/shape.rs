@@ -1,14 +1,12 @@
-//! One place of a schema, in the compact form of the built-in table.
+//! One place of a schema, as those ask who merge and compare.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
+use super::table::{self, CrdNode};
 use crate::tree::Value;
 
 /// One place of a schema.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(from = "Compact")]
+#[derive(Debug, Clone)]
 pub struct SchemaNode {
     /// What stands there.
     pub shape: SchemaShape,
@@ -84,60 +82,56 @@ pub enum Type {
     Any,
 }
 
-/// The compact form; see `tests/oracle/schema/main.go`.
-#[derive(Deserialize)]
-struct Compact {
-    f: Option<BTreeMap<String, SchemaNode>>,
-    m: Option<Box<SchemaNode>>,
-    l: Option<Box<SchemaNode>>,
-    t: Option<String>,
-    #[serde(default)]
-    k: Vec<String>,
-    #[serde(default)]
-    s: bool,
-    #[serde(default)]
-    a: bool,
-    #[serde(default)]
-    u: bool,
-    #[serde(default)]
-    n: bool,
-    #[serde(default)]
-    r: bool,
-    d: Option<Value>,
+impl From<&CrdNode> for SchemaNode {
+    fn from(node: &CrdNode) -> Self {
+        Self {
+            shape: SchemaShape::from(node),
+            default: node.default.clone(),
+            nullable: node.nullable,
+            filled: node.count.0.max(node.size.0).is_some_and(|least| least > 0),
+        }
+    }
 }
 
-impl From<Compact> for SchemaNode {
-    fn from(compact: Compact) -> Self {
-        let atomic = compact.a;
-        let shape = match (compact.f, compact.m, compact.l) {
-            (Some(fields), _, _) => SchemaShape::Fields { fields, atomic, open: compact.u },
-            (_, Some(values), _) => SchemaShape::Map { values, atomic },
-            (_, _, Some(items)) => {
-                let merge = match (compact.s, compact.k.is_empty()) {
-                    (true, _) => Merge::Set,
-                    (_, false) => Merge::Keys(compact.k),
-                    _ => Merge::Whole,
-                };
-                SchemaShape::List { items, merge }
-            }
-            _ => SchemaShape::Leaf(Type::named(compact.t.as_deref().unwrap_or("any"))),
-        };
-        Self { shape, default: compact.d, nullable: compact.n, filled: compact.r }
+impl From<&CrdNode> for SchemaShape {
+    fn from(node: &CrdNode) -> Self {
+        let below = |place: usize| table::node(place).map_or_else(SchemaNode::any, SchemaNode::from);
+        if node.kind == "x" {
+            let is_amount = node.pattern.as_ref().is_some_and(|pattern| pattern.contains("KMGTPE"));
+            return Self::Leaf(if is_amount { Type::Quantity } else { Type::IntOrString });
+        }
+        if let Some(values) = node.others {
+            return Self::Map { values: Box::new(below(values)), atomic: node.atomic };
+        }
+        if node.kind == "a" {
+            let items = Box::new(node.items.map_or_else(SchemaNode::any, below));
+            let merge = match node.list.as_deref() {
+                Some("set") => Merge::Set,
+                Some("map") => Merge::Keys(node.keys.clone()),
+                _ => Merge::Whole,
+            };
+            return Self::List { items, merge };
+        }
+        if node.fields.is_empty() {
+            return Self::Leaf(Type::of(node));
+        }
+        let fields = node.fields.iter().map(|(name, place)| (name.clone(), below(*place))).collect();
+        Self::Fields { fields, atomic: node.atomic, open: node.open }
     }
 }
 
 impl Type {
-    /// The type with this name in the compact form.
-    fn named(name: &str) -> Self {
-        match name {
-            "string" => Self::Text,
-            "boolean" => Self::Boolean,
-            "integer" | "number" => Self::Number,
-            "int-or-string" => Self::IntOrString,
-            "quantity" => Self::Quantity,
-            "date-time" => Self::Time,
-            "duration" => Self::Duration,
-            "empty" => Self::Empty,
+    /// The type of a place without named fields.
+    fn of(node: &CrdNode) -> Self {
+        match (node.kind.as_str(), node.format.as_deref()) {
+            _ if node.open => Self::Any,
+            // An object without fields keeps none.
+            ("o", _) => Self::Empty,
+            ("s", Some("date-time")) => Self::Time,
+            ("s", Some("duration")) => Self::Duration,
+            ("s", _) => Self::Text,
+            ("b", _) => Self::Boolean,
+            ("i" | "n", _) => Self::Number,
             _ => Self::Any,
         }
     }

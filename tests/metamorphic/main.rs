@@ -13,10 +13,10 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rollgate::kinds::{Shape, Versions};
 use rollgate::model::{Decision, Effect};
-use rollgate::object::Key;
+use rollgate::object::{Key, Path};
 use rollgate::report::Report;
-use rollgate::schema;
 use rollgate::world::{Marks, There, Unread, World};
 use serde_json::{Value, json};
 
@@ -273,11 +273,9 @@ fn hosts(sides: &Sides, _: &mut Seed) -> Option<String> {
     });
     // Patches drop a field that the schema has not; server-side apply is refused.
     let knows = |object: &Value| {
-        let spec = schema::builtin(
-            object["apiVersion"].as_str().unwrap_or_default(),
-            object["kind"].as_str().unwrap_or_default(),
-        );
-        spec.is_none_or(|spec| schema::unknown_fields(&object["spec"].clone().into(), spec).is_empty())
+        let word = |key: &str| object[key].as_str().unwrap_or_default();
+        let shape = Shape::of(word("kind"), word("apiVersion"), &Versions::told("cluster-api", ""));
+        shape.is_none_or(|shape| shape.prune(&mut object["spec"].clone().into(), &Path::root()).is_empty())
     };
     if drifted || !only_sets || !sides.rendered.iter().all(knows) {
         return None;

@@ -1,17 +1,51 @@
 use super::*;
+use crate::schema::{SchemaShape, Type};
 use crate::tree::json;
 
 const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
 
+/// A place without defaults.
+fn place(shape: SchemaShape) -> SchemaNode {
+    SchemaNode { shape, default: None, nullable: false, filled: false }
+}
+
+/// A place of a type, or a list of such places.
+fn text() -> SchemaNode {
+    place(SchemaShape::Leaf(Type::Text))
+}
+
+fn number() -> SchemaNode {
+    place(SchemaShape::Leaf(Type::Number))
+}
+
+fn list(items: SchemaNode, merge: Merge) -> SchemaNode {
+    place(SchemaShape::List { items: Box::new(items), merge })
+}
+
+/// Named fields, written as a whole or one by one.
+fn fields<const N: usize>(fields: [(&str, SchemaNode); N], atomic: bool) -> SchemaNode {
+    let fields = fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect();
+    place(SchemaShape::Fields { fields, atomic, open: false })
+}
+
 /// A schema with one of each sort of place.
 fn schema() -> SchemaNode {
-    crate::tree::from_value(json!({"f": {
-        "a": {"t": "integer"}, "replicas": {"t": "integer"}, "b": {"f": {"c": {"t": "integer"}, "filled": {"t": "integer"}}},
-        "labels": {"m": {"t": "string"}}, "whole": {"l": {"t": "string"}}, "set": {"l": {"t": "string"}, "s": true},
-        "args": {"l": {"f": {"name": {"t": "string"}, "value": {"t": "string"}}}, "k": ["name"]},
-        "ref": {"f": {"name": {"t": "string"}, "namespace": {"t": "string"}}, "a": true},
-        "filled": {"m": {"t": "string"}, "d": {}}}}))
-    .expect("a schema")
+    let texts = || place(SchemaShape::Map { values: Box::new(text()), atomic: false });
+    let named = fields([("name", text()), ("value", text())], false);
+    fields(
+        [
+            ("a", number()),
+            ("replicas", number()),
+            ("b", fields([("c", number()), ("filled", number())], false)),
+            ("labels", texts()),
+            ("whole", list(text(), Merge::Whole)),
+            ("set", list(text(), Merge::Set)),
+            ("args", list(named, Merge::Keys(vec!["name".to_owned()]))),
+            ("ref", fields([("name", text()), ("namespace", text())], true)),
+            ("filled", SchemaNode { default: Some(json!({})), ..texts() }),
+        ],
+        false,
+    )
 }
 
 fn live(spec: Value, owned: Value, other: Value) -> Value {

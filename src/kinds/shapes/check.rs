@@ -7,10 +7,11 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use regex::Regex;
 
-use super::{Shape, ShapeNode, Word, node};
+use super::Shape;
 use crate::hashed::{HashMap, HashSet};
 use crate::kinds::url;
 use crate::object::{Path, Route};
+use crate::schema::table::{CrdNode, Word, node};
 use crate::tree::{Map, Value};
 
 thread_local! {
@@ -39,7 +40,7 @@ impl Shape {
 }
 
 /// Checks one value.
-fn check(shape: &ShapeNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check(shape: &CrdNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     if value.is_null() && (shape.nullable || shape.kind == "*") {
         return;
     }
@@ -64,7 +65,7 @@ fn check(shape: &ShapeNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, 
 }
 
 /// Where a value that never changes was changed.
-fn fixed(shape: &ShapeNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn fixed(shape: &CrdNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     for rule in &shape.rules {
         if let Word::Fixed(field) = rule {
             let (place, before, after) = match field.as_str() {
@@ -98,7 +99,7 @@ fn fixed(shape: &ShapeNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut 
 }
 
 /// Whether a value has the type.
-fn type_fits(shape: &ShapeNode, value: &Value) -> bool {
+fn type_fits(shape: &CrdNode, value: &Value) -> bool {
     match shape.kind.as_str() {
         "o" => value.is_object(),
         "a" => value.is_array(),
@@ -137,7 +138,7 @@ fn within(limits: (Option<u64>, Option<u64>), count: usize, what: &str) -> Optio
 }
 
 /// Checks a text.
-fn check_text(shape: &ShapeNode, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_text(shape: &CrdNode, text: &str, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.length, text.chars().count(), "characters").map(|fault| (at.to_path(), fault)));
     if let Some(pattern) = &shape.pattern
         && !matches(pattern, text)
@@ -190,7 +191,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// Checks a number.
-fn check_number(shape: &ShapeNode, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_number(shape: &CrdNode, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     let (least, most) = match shape.format.as_deref() {
         Some("int32") => (Some(f64::from(i32::MIN)), Some(f64::from(i32::MAX))),
         _ => (None, None),
@@ -215,7 +216,7 @@ fn check_number(shape: &ShapeNode, number: f64, at: &Route<'_>, out: &mut Vec<(P
 }
 
 /// Checks a list.
-fn check_list<'v>(shape: &ShapeNode, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_list<'v>(shape: &CrdNode, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.count, list.len(), "items").map(|fault| (at.to_path(), fault)));
     let at_key = |item: &'v Value, key: &str| item.get(key).unwrap_or(&Value::Null);
     let keyed = |item: &'v Value| -> Vec<&'v Value> { shape.keys.iter().map(|key| at_key(item, key)).collect() };
@@ -297,7 +298,7 @@ fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
 }
 
 /// Checks a map.
-fn check_map(shape: &ShapeNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_map(shape: &CrdNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
     for key in shape.required.iter().filter(|key| !map.contains_key(key)) {
         out.push((at.key(key).to_path(), "is required".to_owned()));

@@ -1,8 +1,9 @@
 //! What the API server does to an object before any webhook sees it: unknown fields go, nulls go, defaults come.
 //! Read beside `k8s.io/apiextensions-apiserver` `pkg/apiserver/schema/{pruning,defaulting}`, v0.33.
 
-use super::{Shape, ShapeNode, node};
+use super::Shape;
 use crate::object::{Path, Route};
+use crate::schema::table::{CrdNode, node};
 use crate::tree::{List, Map, Text, Value, json};
 
 impl Shape {
@@ -101,9 +102,9 @@ impl<'v> Draft<'v> {
 
 /// What `step` makes of each item of a list; `None` where all stay as they are.
 fn items(
-    shape: &ShapeNode,
+    shape: &CrdNode,
     list: &List,
-    mut step: impl FnMut(&ShapeNode, usize, &Value) -> Option<Value>,
+    mut step: impl FnMut(&CrdNode, usize, &Value) -> Option<Value>,
 ) -> Option<Value> {
     let below = shape.items.and_then(node)?;
     list.changed(|place, item| step(below, place, item)).map(Value::Array)
@@ -116,7 +117,7 @@ fn replace(value: &mut Value, other: Option<Value>) {
     }
 }
 
-impl ShapeNode {
+impl CrdNode {
     /// What stands at a key.
     fn below(&self, key: &str) -> Option<&'static Self> {
         self.fields.get(key).copied().or(self.others).and_then(node)
@@ -124,7 +125,7 @@ impl ShapeNode {
 }
 
 /// Reads into Go's types and writes again.
-fn round_trip(shape: &ShapeNode, value: &Value, pointers: &[&str]) -> Option<Value> {
+fn round_trip(shape: &CrdNode, value: &Value, pointers: &[&str]) -> Option<Value> {
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -159,7 +160,7 @@ fn round_trip(shape: &ShapeNode, value: &Value, pointers: &[&str]) -> Option<Val
 }
 
 /// The zero value of a scalar that is no pointer.
-fn scalar_zero(shape: &ShapeNode) -> Option<Value> {
+fn scalar_zero(shape: &CrdNode) -> Option<Value> {
     match shape.kind.as_str() {
         "s" => Some(Value::from("")),
         "i" | "n" => Some(Value::from(0)),
@@ -169,7 +170,7 @@ fn scalar_zero(shape: &ShapeNode) -> Option<Value> {
 }
 
 /// Adds zeros at every place.
-fn write_zeros(shape: &ShapeNode, value: &Value, blocks: &[&str]) -> Option<Value> {
+fn write_zeros(shape: &CrdNode, value: &Value, blocks: &[&str]) -> Option<Value> {
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -192,7 +193,7 @@ fn write_zeros(shape: &ShapeNode, value: &Value, blocks: &[&str]) -> Option<Valu
 }
 
 /// Adds the zero values that Go cannot leave out: fields that must be there and are no pointers.
-fn zeros(shape: &ShapeNode, draft: &mut Draft<'_>) {
+fn zeros(shape: &CrdNode, draft: &mut Draft<'_>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
         let zero = shape.fields.get(key).copied().and_then(node).and_then(|below| match below.kind.as_str() {
@@ -219,7 +220,7 @@ const OF_KUBERNETES: &[(&str, &str)] = &[
 ];
 
 /// Adds zeros in the values that are Kubernetes' own types.
-fn add_zeros(shape: &ShapeNode, value: &Value, parent: &str) -> Option<Value> {
+fn add_zeros(shape: &CrdNode, value: &Value, parent: &str) -> Option<Value> {
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -242,14 +243,14 @@ fn add_zeros(shape: &ShapeNode, value: &Value, parent: &str) -> Option<Value> {
 }
 
 /// A map with the zeros of its shape.
-fn with_zeros(shape: &ShapeNode, value: &Value) -> Option<Value> {
+fn with_zeros(shape: &CrdNode, value: &Value) -> Option<Value> {
     let mut draft = Draft::of(value.as_object()?);
     zeros(shape, &mut draft);
     draft.end()
 }
 
 /// Takes out what a node does not name.
-fn prune(shape: &ShapeNode, value: &Value, at: &Route<'_>, dropped: &mut Vec<Path>) -> Option<Value> {
+fn prune(shape: &CrdNode, value: &Value, at: &Route<'_>, dropped: &mut Vec<Path>) -> Option<Value> {
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -271,7 +272,7 @@ fn prune(shape: &ShapeNode, value: &Value, at: &Route<'_>, dropped: &mut Vec<Pat
 }
 
 /// Fills in what a node says.
-fn fill(shape: &ShapeNode, value: &Value) -> Option<Value> {
+fn fill(shape: &CrdNode, value: &Value) -> Option<Value> {
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
