@@ -137,14 +137,22 @@ fn of_type(after: &Value, live: Option<&Value>) -> Option<Refusal> {
     Some(Refusal::at(&["data", missing], format!("a Secret of type {wanted} must have it")))
 }
 
+/// What cannot change of an immutable Secret or ConfigMap.
+pub(crate) const FIXED: [&str; 4] = ["immutable", "data", "binaryData", "stringData"];
+
+/// Whether an object says that its data never changes.
+#[must_use]
+pub(crate) fn is_immutable(object: &Value) -> bool {
+    object.get("immutable") == Some(&Value::Bool(true))
+}
+
 /// What is refused because the live object is immutable; `changed` are the places that the write changes.
 #[must_use]
 pub(crate) fn of_immutable(live: &Value, changed: &[Path]) -> Option<Refusal> {
-    if live.get("immutable") != Some(&Value::Bool(true)) {
+    if !is_immutable(live) {
         return None;
     }
-    let fixed = ["immutable", "data", "binaryData", "stringData"];
-    let is_fixed = |path: &&Path| fixed.iter().any(|field| Path::root().key(*field).covers(path));
+    let is_fixed = |path: &&Path| FIXED.iter().any(|field| Path::root().key(*field).covers(path));
     let found = changed.iter().find(is_fixed)?;
     let path = Path::from(found.segments()[..1].to_vec());
     let because = "the object is immutable: its data and that it is immutable cannot change".to_owned();

@@ -14,7 +14,7 @@ mod refused;
 pub(crate) mod update;
 pub(crate) mod versions;
 
-pub(crate) use data::{is_harmless as has_harmless_data, of_immutable, refusals as of_data};
+pub(crate) use data::{FIXED, is_harmless as has_harmless_data, is_immutable, of_immutable, refusals as of_data};
 pub(crate) use metadata::{ANNOTATIONS, is_harmless as has_harmless_metadata, refusals as of_metadata};
 pub(crate) use name::{bad_name, is_plain_name};
 

@@ -365,12 +365,22 @@ fn application(asked: &PlannedFrom<'_>, plan: &mut ReadPlan) {
 const KIN: usize = 8;
 
 /// Asks for rendered objects that nothing compares: where nothing else names the release, what is there may; and where the
-/// last manifest is not known, only what is there shows whether an object that carries others changes.
+/// last manifest is not known, only what is there shows whether an object that carries others changes, or one beside objects of Cluster API
+/// that is immutable.
 fn kin(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
     let no_record = plan.release.is_none() && !asked.base_given;
-    let wanted =
-        |object: &&Object| nameless || no_record && (inside::is_carrier(object) || controllers::is_one(object));
+    let asked_for: BTreeSet<Key> = plan.objects.iter().map(super::read::key).collect();
+    let is_alone = |object: &Object| {
+        let namespace = object.key.namespace.as_deref().or(home);
+        let full = Key { namespace: namespace.map(str::to_owned), ..object.key.clone() };
+        let is_listed = plan.kinds.contains_key(&GroupKind::new(&object.key.group, &object.key.kind));
+        !plan.kinds.is_empty() && namespace.is_some() && !is_listed && !asked_for.contains(&full)
+    };
+    let tells = |object: &Object| {
+        inside::is_carrier(object) || controllers::is_one(object) || is_data(&object.key) && is_alone(object)
+    };
+    let wanted = |object: &&Object| nameless || no_record && tells(object);
     let limit = if nameless { KIN } else { BY_NAME };
     for object in asked.rendered.objects().iter().filter(wanted).take(limit) {
         let api = ApiVersion::parse(&object.api_version);

@@ -6,6 +6,7 @@ use super::removals::deleted;
 use super::stream::{self, same_text};
 use super::write::sent;
 use super::{HostKind, kinds};
+use crate::apiserver;
 use crate::compare::Action;
 use crate::hashed::HashSet;
 use crate::kinds::contract::{self, SECRET};
@@ -44,7 +45,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         }
         let wanted = |run: &Run<'_>, key: &Key| referred.contains(key.name.as_str()) || of_cluster(run, key);
         for object in changed {
-            if wanted(run, &object.key) {
+            if wanted(run, &object.key) || is_sealed(run, object) {
                 compared += 1;
                 passed.remove(&object.key);
                 change(run, object)?;
@@ -76,13 +77,21 @@ fn is_as_before(run: &Run<'_>, object: &Object) -> bool {
     run.locator.anywhere(&run.world.live, &object.key).is_some_and(|live| same_text(object, live))
 }
 
+/// Whether an object is immutable as it is there, or as it was written last, and is rendered otherwise: the API server refuses that, whoever
+/// names the object.
+fn is_sealed(run: &Run<'_>, object: &Object) -> bool {
+    let side = if is_unread(run, &object.key) { &run.world.base.objects } else { &run.world.live };
+    let Some(old) = run.locator.anywhere(side, &object.key) else { return false };
+    let (Ok(old), Ok(new)) = (old.glance(), object.glance()) else { return false };
+    apiserver::is_immutable(&old) && apiserver::FIXED.iter().any(|field| old.get(field) != new.get(field))
+}
+
 /// Predicts one rendered Secret or ConfigMap. Online only some of them are read: where live lacks one that was written last
 /// time, that stands for it.
 pub(super) fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError> {
     let before = run.out.pairs.len();
-    let unread =
-        run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &object.key).is_none();
-    match run.locator.anywhere(&run.world.base.objects, &object.key).filter(|_| unread) {
+    let last = run.locator.anywhere(&run.world.base.objects, &object.key);
+    match last.filter(|_| is_unread(run, &object.key)) {
         Some(last) if same_text(last, object) => {}
         Some(last) => {
             let key = run.locator.full(&object.key);
@@ -95,13 +104,16 @@ pub(super) fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError
     Ok(())
 }
 
+/// Whether the cluster was not asked for an object: there are many, and most are nobody's business.
+fn is_unread(run: &Run<'_>, key: &Key) -> bool {
+    run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, key).is_none()
+}
+
 /// Adds the pair of a removed one; where it was not read, what was written last stands for it.
 pub(super) fn remove(run: &mut Run<'_>, gone: &Object) -> Result<(), LoadError> {
     let before = run.out.pairs.len();
     let host = run.world.host.kind;
-    let unread =
-        run.world.source.kind == LiveKind::Cluster && run.locator.anywhere(&run.world.live, &gone.key).is_none();
-    if !unread {
+    if !is_unread(run, &gone.key) {
         run.remove(gone)?;
     } else if !run.world.host.leaves_removed()
         && (host == Some(HostKind::Kubectl) || !stream::is_kept(gone, host).unwrap_or(false))

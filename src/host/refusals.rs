@@ -109,9 +109,10 @@ impl Run<'_> {
         if may_be_long {
             found.extend(self.remembered(&sent));
         }
-        if let (Some(pair), Some(live)) = (pair, &live) {
+        // What was not read is as it was written last.
+        if let Some((pair, old)) = pair.zip(live.as_deref().or(last.as_deref())) {
             let changed: Vec<Path> = pair.changes.iter().map(|change| change.path.clone()).collect();
-            found.extend(apiserver::of_immutable(live, &changed));
+            found.extend(apiserver::of_immutable(old, &changed));
         }
         found.into_iter().max_by_key(|refusal| refusal.reach)
     }
