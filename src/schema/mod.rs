@@ -3,10 +3,12 @@
 //! is treated as the API server treats a CRD without hints: lists are written whole, maps by key.
 
 mod builtin;
+pub(crate) mod carry;
 mod defaults;
 mod moved;
 pub(crate) mod moves;
 mod shape;
+pub(crate) mod sources;
 pub(crate) mod table;
 
 pub use builtin::{builtin, is_cluster_wide};

@@ -256,27 +256,38 @@ const POOLS_OF_CLASS: &str = "spec.workers.machinePools[*]";
 const DEPLOYMENTS_OF_TOPOLOGY: &str = "spec.topology.workers.machineDeployments[*]";
 const POOLS_OF_TOPOLOGY: &str = "spec.topology.workers.machinePools[*]";
 
-/// The moves of a kind, as pairs of a prefix and what moves below it; nothing where the kind is not known.
-pub(crate) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] {
-    match kind {
-        "KubeadmControlPlane" => {
-            &[("spec", MACHINE_TEMPLATE), ("spec", KUBEADM_CONTROL_PLANE), ("spec.kubeadmConfigSpec", KUBEADM)]
-        }
-        "KubeadmControlPlaneTemplate" => &[
+/// What moves in a kind: pairs of a prefix and the moves below it.
+pub(crate) type Parts = &'static [(&'static str, &'static [Move])];
+
+/// The moves of a kind; nothing where it is not known.
+pub(crate) fn of_kind(kind: &str) -> Parts {
+    KINDS.iter().find(|(name, _)| *name == kind).map_or(&[], |(_, parts)| *parts)
+}
+
+/// Each kind whose versions differ, and its moves.
+pub(super) const KINDS: &[(&str, Parts)] = &[
+    (
+        "KubeadmControlPlane",
+        &[("spec", MACHINE_TEMPLATE), ("spec", KUBEADM_CONTROL_PLANE), ("spec.kubeadmConfigSpec", KUBEADM)],
+    ),
+    (
+        "KubeadmControlPlaneTemplate",
+        &[
             ("spec.template.spec", MACHINE_TEMPLATE),
             ("spec.template.spec", KUBEADM_CONTROL_PLANE),
             ("spec.template.spec.kubeadmConfigSpec", KUBEADM),
         ],
-        "KubeadmConfig" => &[("spec", KUBEADM)],
-        "KubeadmConfigTemplate" => &[("spec.template.spec", KUBEADM)],
-        "MachineDeployment" => {
-            &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", DEPLOYMENT)]
-        }
-        "MachineSet" => &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", SET)],
-        "MachinePool" => &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", POOL)],
-        "Machine" => &[("spec", MACHINE), ("spec", TIMEOUTS), ("spec", LONE_MACHINE)],
-        "MachineHealthCheck" => &[("spec", HEALTH_CHECK)],
-        "Cluster" => &[
+    ),
+    ("KubeadmConfig", &[("spec", KUBEADM)]),
+    ("KubeadmConfigTemplate", &[("spec.template.spec", KUBEADM)]),
+    ("MachineDeployment", &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", DEPLOYMENT)]),
+    ("MachineSet", &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", SET)]),
+    ("MachinePool", &[("spec.template.spec", MACHINE), ("spec.template.spec", TIMEOUTS), ("spec", POOL)]),
+    ("Machine", &[("spec", MACHINE), ("spec", TIMEOUTS), ("spec", LONE_MACHINE)]),
+    ("MachineHealthCheck", &[("spec", HEALTH_CHECK)]),
+    (
+        "Cluster",
+        &[
             ("spec", CLUSTER),
             ("spec.topology.controlPlane", INNER_HEALTH_CHECK),
             ("spec.topology.controlPlane", INNER_SWITCH),
@@ -290,7 +301,10 @@ pub(crate) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] 
             (POOLS_OF_TOPOLOGY, TIMEOUTS),
             (POOLS_OF_TOPOLOGY, PART),
         ],
-        "ClusterClass" => &[
+    ),
+    (
+        "ClusterClass",
+        &[
             ("spec", CLUSTER_CLASS),
             ("spec.controlPlane", INNER_HEALTH_CHECK),
             ("spec.controlPlane", TIMEOUTS),
@@ -304,22 +318,25 @@ pub(crate) fn of_kind(kind: &str) -> &'static [(&'static str, &'static [Move])] 
             (POOLS_OF_CLASS, TIMEOUTS),
             (POOLS_OF_CLASS, PART),
         ],
-        "RKE2ControlPlane" => &[("spec", MACHINE_TEMPLATE), ("spec", RKE2_GONE)],
-        "RKE2ControlPlaneTemplate" => &[
+    ),
+    ("RKE2ControlPlane", &[("spec", MACHINE_TEMPLATE), ("spec", RKE2_GONE)]),
+    (
+        "RKE2ControlPlaneTemplate",
+        &[
             ("spec.template.spec", MACHINE_TEMPLATE),
             ("spec.template.spec", RKE2_GONE),
             ("spec.template.spec", RKE2_TEMPLATE_GONE),
         ],
-        "K0sControlPlane" => &[("spec.k0sConfigSpec", K0S_CONFIG)],
-        "K0sControlPlaneTemplate" => &[("spec.template.spec.k0sConfigSpec", K0S_CONFIG)],
-        "K0sControllerConfig" | "K0sWorkerConfig" => &[("spec", K0S_CONFIG)],
-        "K0sWorkerConfigTemplate" => &[("spec.template.spec", K0S_CONFIG)],
-        "Metal3Machine" => &[("spec", METAL3_MACHINE)],
-        "Metal3MachineTemplate" => &[("spec.template.spec", METAL3_MACHINE), ("spec.template", METAL3_TEMPLATE)],
-        "Metal3DataTemplate" => &[("spec", METAL3_DATA)],
-        _ => &[],
-    }
-}
+    ),
+    ("K0sControlPlane", &[("spec.k0sConfigSpec", K0S_CONFIG)]),
+    ("K0sControlPlaneTemplate", &[("spec.template.spec.k0sConfigSpec", K0S_CONFIG)]),
+    ("K0sControllerConfig", &[("spec", K0S_CONFIG)]),
+    ("K0sWorkerConfig", &[("spec", K0S_CONFIG)]),
+    ("K0sWorkerConfigTemplate", &[("spec.template.spec", K0S_CONFIG)]),
+    ("Metal3Machine", &[("spec", METAL3_MACHINE)]),
+    ("Metal3MachineTemplate", &[("spec.template.spec", METAL3_MACHINE), ("spec.template", METAL3_TEMPLATE)]),
+    ("Metal3DataTemplate", &[("spec", METAL3_DATA)]),
+];
 
 /// Where the timeout for the API server went: places of v1beta2 below a kubeadm configuration.
 pub(super) const HEALTH_CHECK_TIMEOUT: (&str, [&str; 2]) = (

@@ -1,13 +1,11 @@
 //! Which moves an object has anything for: their places are one tree, so that what they share is walked once.
 
-use super::Compiled;
-use super::moves::key_of;
-use crate::object::Segment;
+use super::carry::{Carry, keys};
 use crate::tree::Value;
 
 /// The places that moves start from.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     root: Node,
     /// Moves that start where an earlier one may have put something.
     later: Vec<usize>,
@@ -23,21 +21,21 @@ struct Node {
 
 impl Sources {
     /// The tree of some moves.
-    pub(super) fn of(moves: &[Compiled]) -> Self {
+    pub(crate) fn of(moves: &[Carry]) -> Self {
         let mut root = Node::default();
-        for (place, (from, _, _)) in moves.iter().enumerate() {
-            let end = way(from).fold(&mut root, Node::at);
+        for (place, Carry { from, .. }) in moves.iter().enumerate() {
+            let end = keys(from).into_iter().fold(&mut root, Node::at);
             end.moves.push(place);
         }
         let mut later: Vec<usize> = Vec::new();
-        for (place, (_, to, _)) in moves.iter().enumerate() {
-            root.met(way(to), &mut |other| later.extend((other > place).then_some(other)));
+        for (place, Carry { to, .. }) in moves.iter().enumerate() {
+            root.met(keys(to).into_iter(), &mut |other| later.extend((other > place).then_some(other)));
         }
         Self { root, later }
     }
 
     /// The moves that may have something to move in an object, in their order.
-    pub(super) fn in_object(&self, object: &Value) -> Vec<usize> {
+    pub(crate) fn in_object(&self, object: &Value) -> Vec<usize> {
         let mut found = Vec::new();
         self.root.find(object, &mut found);
         if !found.is_empty() {
@@ -47,11 +45,6 @@ impl Sources {
         }
         found
     }
-}
-
-/// The keys of a place up to its first list.
-fn way(place: &[Option<Segment>]) -> impl Iterator<Item = &str> {
-    place.iter().map_while(Option::as_ref).filter_map(key_of)
 }
 
 impl Node {
@@ -93,13 +86,13 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use super::super::moves::steps;
     use super::*;
+    use crate::schema::carry::steps;
     use crate::schema::moves::How;
     use crate::tree::json;
 
-    fn moves(all: &[(&str, &str)]) -> Vec<Compiled> {
-        all.iter().map(|(from, to)| (steps("", from), steps("", to), How::Same)).collect()
+    fn moves(all: &[(&str, &str)]) -> Vec<Carry> {
+        all.iter().map(|(from, to)| Carry { from: steps("", from), to: steps("", to), how: How::Same }).collect()
     }
 
     #[test]

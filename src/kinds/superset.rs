@@ -1,21 +1,15 @@
 //! One superset form for every API version of a kind: v1beta2 names, plus what only v1beta1 has.
 //! The same table moves values into that form and paths along with them, so a rule is never written twice.
 
-mod moves;
-mod sources;
-
-use self::moves::{carry, carry_path, steps};
-use self::sources::Sources;
 use super::kind::Kind;
 use super::versions::{Since, Versions};
 use std::sync::OnceLock;
 
 use crate::object::{ApiVersion, Path, Segment, go_seconds};
+use crate::schema::carry::{Carry, Form, steps};
 use crate::schema::moves::{How, of_kind};
+use crate::schema::sources::Sources;
 use crate::tree::{Map, Value};
-
-/// A move, read: where from, where to, and how.
-type Compiled = (Vec<Option<Segment>>, Vec<Option<Segment>>, How);
 
 /// What conversion does to a kubeadm configuration on top of renaming.
 type Convert = fn(&mut Value, &str);
@@ -26,7 +20,7 @@ type Defaults = fn(&mut Map);
 /// The fields of one kind that stand elsewhere in the superset form.
 #[derive(Debug)]
 pub struct Superset {
-    moves: Vec<Compiled>,
+    moves: Vec<Carry>,
     sources: OnceLock<Sources>,
     config: Option<Config>,
 }
@@ -60,7 +54,7 @@ impl Superset {
             .filter(|(_, one)| !matches!(one.how, How::Plain | How::Gone | How::New | How::Named))
             .filter(|(_, one)| TIMEOUTS.iter().all(|(from, _)| *from != one.from))
             .filter(|(prefix, _)| only.is_empty() || *prefix == only)
-            .map(|(prefix, one)| (steps(prefix, one.from), steps(prefix, one.to), one.how));
+            .map(|(prefix, one)| Carry::of(prefix, one));
         Self { moves: moves.collect(), sources: OnceLock::new(), config: None }
     }
 
@@ -74,8 +68,7 @@ impl Superset {
         defaults: Defaults,
     ) -> Self {
         let prefix = dotted(place);
-        let timeouts = TIMEOUTS.map(|(from, _)| steps(&prefix, from));
-        self.moves.extend(timeouts.map(|place| (place.clone(), place, How::Seconds)));
+        self.moves.extend(TIMEOUTS.map(|(from, _)| in_place(&prefix, from)));
         self.config = Some(Config { place, convert, since, defaults });
         self
     }
@@ -83,8 +76,7 @@ impl Superset {
     /// The same of a kind with durations that stay where they are.
     #[must_use]
     pub fn with_durations(mut self, prefix: &str, places: &[&str]) -> Self {
-        let places = places.iter().map(|place| steps(prefix, place));
-        self.moves.extend(places.map(|place| (place.clone(), place, How::Seconds)));
+        self.moves.extend(places.iter().map(|place| in_place(prefix, place)));
         self
     }
 }
@@ -93,10 +85,15 @@ impl Superset {
     /// Moves the fields of an object.
     fn move_all(&self, object: &mut Value) {
         for place in self.sources.get_or_init(|| Sources::of(&self.moves)).in_object(object) {
-            let (from, to, how) = &self.moves[place];
-            carry(object, from, to, *how);
+            self.moves[place].forward(object, Form::Superset);
         }
     }
+}
+
+/// A duration that stays where it is.
+fn in_place(prefix: &str, place: &str) -> Carry {
+    let place = steps(prefix, place);
+    Carry { from: place.clone(), to: place, how: How::Seconds }
 }
 
 /// A JSON pointer as a dotted place.
@@ -124,7 +121,7 @@ impl Kind {
         self.superset?.config
     }
 
-    fn moves(&self) -> &'static [Compiled] {
+    fn moves(&self) -> &'static [Carry] {
         self.superset.map_or(&[], |superset| superset.moves.as_slice())
     }
 }
@@ -168,8 +165,8 @@ pub fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
     if is_hub(api_version) {
         return out;
     }
-    for (from, _, _) in kind.moves().iter().filter(|(_, _, how)| *how == How::Seconds) {
-        texts(object, from, &Path::root(), &mut out);
+    for one in kind.moves().iter().filter(|one| one.how == How::Seconds) {
+        texts(object, &one.from, &Path::root(), &mut out);
     }
     if let Some(place) = kind.config_place() {
         let prefix = dotted(place);
@@ -207,15 +204,16 @@ fn texts(value: &Value, pattern: &[Option<Segment>], at: &Path, out: &mut Vec<Pa
 pub fn path(kind: &Kind, api_version: &str, path: &Path, versions: &Versions) -> Path {
     let mut out = path.clone();
     if !is_hub(api_version) {
-        for (from, to, how) in kind.moves() {
-            if let Some(moved) = carry_path(&out, from, to, *how) {
+        for one in kind.moves() {
+            if let Some(moved) = one.path(&out) {
                 out = moved;
             }
         }
         if let Some(config) = kind.config().filter(|config| versions.has(config.since)) {
             let prefix = dotted(config.place);
             for (from, to) in TIMEOUTS {
-                if let Some(moved) = carry_path(&out, &steps(&prefix, from), &steps(&prefix, to), How::Same) {
+                let one = Carry { from: steps(&prefix, from), to: steps(&prefix, to), how: How::Same };
+                if let Some(moved) = one.path(&out) {
                     out = moved;
                 }
             }
