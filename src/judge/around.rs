@@ -18,7 +18,7 @@ pub(super) struct Surroundings<'s, 'a> {
 }
 
 impl Around for Surroundings<'_, '_> {
-    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
+    fn look_up(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
         let stage = self.stage;
         let live = stage.scene.view.of_kind(kind).map(|object| &object.key);
         let keys: BTreeSet<&Key> =

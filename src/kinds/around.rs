@@ -23,7 +23,7 @@ pub enum LookedUp {
 /// The cluster as a webhook sees it while it admits a write.
 pub trait Around {
     /// Looks for an object of a kind; each is shown in the superset form.
-    fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp;
+    fn look_up(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp;
 }
 
 /// When a webhook refuses because of what it looks up.

@@ -28,7 +28,7 @@ pub(super) fn of(write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
         let keys = below.split('/').filter(|key| !key.is_empty());
         let path = keys.fold(Path::root().key("spec"), |path, key| path.key(key));
         out.push(LookUp {
-            found: around.find(group, kind, is_it),
+            found: around.look_up(group, kind, is_it),
             refuses: Refuses::Missing,
             rule: RULE,
             path,
@@ -120,7 +120,7 @@ mod tests {
     struct Few(Vec<(Key, Value)>);
 
     impl Around for Few {
-        fn find(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
+        fn look_up(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let is_it = |(key, value): &(Key, Value)| key.group == group && key.kind == kind && wanted(key, value);
             if self.0.iter().any(is_it) { LookedUp::There } else { LookedUp::Missing }
         }

@@ -71,7 +71,7 @@ impl Webhook for Others {
             return Vec::new();
         }
         vec![LookUp {
-            found: around.find(HOST.0, HOST.1, &|key, host| refers(key, host, write.key)),
+            found: around.look_up(HOST.0, HOST.1, &|key, host| refers(key, host, write.key)),
             refuses: Refuses::There,
             rule: RULE,
             path: Path::root().key("spec"),

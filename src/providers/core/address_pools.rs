@@ -67,7 +67,7 @@ impl Webhook for Pools {
         };
         // The webhook asks of all addresses in use, those too that were outside before.
         vec![LookUp {
-            found: around.find(IPAM, "IPAddress", &|key, address| is_of(pool, key, address) && leaves(address)),
+            found: around.look_up(IPAM, "IPAddress", &|key, address| is_of(pool, key, address) && leaves(address)),
             refuses: Refuses::There,
             rule: RULE,
             path: Path::root().key("spec"),
@@ -168,7 +168,7 @@ mod tests {
     struct One(&'static str);
 
     impl Around for One {
-        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
+        fn look_up(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let key = Key::new("ipam.cluster.x-k8s.io/v1beta1", "IPAddress", Some("fleet"), "a");
             let address = json!({"spec": {"address": self.0, "poolRef": {"kind": "InClusterIPPool", "name": "pool"}}});
             if wanted(&key, &address) { LookedUp::There } else { LookedUp::Missing }

@@ -45,7 +45,7 @@ impl Webhook for PrefixPools {
         if write.past().is_none() {
             return Vec::new();
         }
-        let found = around.find(IPAM, "IPAddress", &|key, address| {
+        let found = around.look_up(IPAM, "IPAddress", &|key, address| {
             is_of(write.key, key, address) && !given_out(address).is_some_and(|net| gives_out(write.new, net))
         });
         vec![LookUp {
@@ -120,7 +120,7 @@ mod tests {
     struct Given(Vec<Value>);
 
     impl Around for Given {
-        fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
+        fn look_up(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
             let key = |address: &Value| {
                 let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(address, at));
                 Key::new("ipam.cluster.x-k8s.io/v1beta2", "IPAddress", namespace, name.unwrap_or_default())

@@ -10,7 +10,7 @@ use crate::tree::json;
 struct Hosts(Vec<Value>);
 
 impl Around for Hosts {
-    fn find(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
+    fn look_up(&self, _group: &str, _kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp {
         let key = |host: &Value| {
             let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(host, at));
             Key::new("metal3.io/v1alpha1", HOST.1, namespace, name.unwrap_or_default())
