@@ -22,7 +22,7 @@ use crate::impact::counted;
 use crate::judge::{self, Scene};
 use crate::late::{self, Stays};
 use crate::model::{Classified, Decision, Effect, Reason, Upgrade};
-use crate::object::{Files, Inventory, Key, Object, Path, Places, Stream, StreamText, View};
+use crate::object::{Files, Inventory, Key, Object, Origins, Path, Stream, StreamText, View};
 use crate::parallel;
 use crate::policy::{Doubt, Policy};
 use crate::report::{self, DryRunReport, Parts, Report};
@@ -59,8 +59,8 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
         prediction = host::predict(&rendered.objects, world)?;
         host::refuse_nameless(&mut prediction, &rendered.nameless, world);
     }
-    let case = Case { question, world, rules: &rules, rendered, resolution: &resolution };
-    let Answer { mut report, approvals, glass, spending, rolling, images } = case.judge(prediction);
+    let grounds = Grounds { question, world, rules: &rules, rendered, resolution: &resolution };
+    let Conclusion { mut report, approvals, glass, spending, rolling, images } = grounds.judge(prediction);
     report::escape::report(&mut report);
     let stream = Arc::clone(text.bytes());
     let judgement =
@@ -142,7 +142,7 @@ pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
 }
 
 /// What is said of a prediction, and what it comes from.
-struct Answer {
+struct Conclusion {
     report: Report,
     /// Approvals that it is allowed by.
     approvals: Vec<(String, Approval)>,
@@ -157,7 +157,7 @@ struct Answer {
 }
 
 /// Everything that a prediction is judged with.
-struct Case<'a> {
+struct Grounds<'a> {
     question: &'a Question,
     world: &'a World,
     rules: &'a Rules,
@@ -165,20 +165,21 @@ struct Case<'a> {
     resolution: &'a late::Resolution<'a>,
 }
 
-impl Case<'_> {
+impl Grounds<'_> {
     /// Judges a prediction; where there are several because the host is not known or the API server was asked, the worst
     /// one counts.
-    fn judge(&self, mut prediction: Prediction) -> Answer {
+    fn judge(&self, mut prediction: Prediction) -> Conclusion {
         let others = std::mem::take(&mut prediction.others);
-        let Answer { report: mut worst, mut approvals, mut glass, mut spending, mut rolling, mut images } =
+        let Conclusion { report: mut worst, mut approvals, mut glass, mut spending, mut rolling, mut images } =
             self.judge_one(prediction);
         let mut answers = self.world.answers.as_ref().map(|_| DryRunReport::default());
         for other in others {
             let by_server = !other.answered.is_empty();
             let mut other = self.judge_one(other);
             images.append(&mut other.images);
-            let Answer { report: mut second, approvals: more, glass: also, spending: spent, rolling: rolls, .. } =
-                other;
+            let Conclusion {
+                report: mut second, approvals: more, glass: also, spending: spent, rolling: rolls, ..
+            } = other;
             set_back::add(&mut rolling, rolls);
             glass = glass.or(also);
             let is_worse = severity(&second) > severity(&worst);
@@ -204,7 +205,7 @@ impl Case<'_> {
         }
         worst.server_dry_run = answers;
         glass::tell(&mut worst);
-        Answer { report: worst, approvals, glass, spending, rolling, images }
+        Conclusion { report: worst, approvals, glass, spending, rolling, images }
     }
 
     /// What hides secrets: it has seen every Secret of the stream, of the last manifest and of the cluster, whether anything
@@ -232,7 +233,7 @@ impl Case<'_> {
         redactor
     }
 
-    fn judge_one(&self, mut prediction: Prediction) -> Answer {
+    fn judge_one(&self, mut prediction: Prediction) -> Conclusion {
         let &Self { question, world, rules, rendered, resolution } = self;
         let mut pairs: Vec<Pair> = std::mem::take(&mut prediction.pairs);
         let answered = std::mem::take(&mut prediction.answered);
@@ -344,7 +345,7 @@ impl Case<'_> {
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
         parallel::discard(pairs);
-        Answer { report, approvals: used, glass, spending, rolling, images }
+        Conclusion { report, approvals: used, glass, spending, rolling, images }
     }
 
     /// What affects Machines, as a hash.
@@ -391,7 +392,7 @@ fn locate(pairs: &mut [Pair], rendered: &Inventory, files: &Files) {
     let by_line: HashMap<usize, &Object> = rendered.objects().iter().map(|object| (object.line, object)).collect();
     parallel::each(pairs, |pair| {
         let Some(object) = by_line.get(&pair.line).filter(|_| pair.line > 0) else { return };
-        let mut places = Places::of(object, files);
+        let mut places = Origins::of(object, files);
         pair.at = Some(places.start());
         for change in &mut pair.changes {
             change.at = Some(places.find(&change.path, pair.predicted.as_ref()));

@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use jiff::{Timestamp, ToSpan as _};
 
-use self::places::Places;
+use self::places::ApprovalPlaces;
 pub(super) use self::reports::offer;
 use self::reports::report_of;
 use super::known::duration;
@@ -100,7 +100,8 @@ pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit,
         )));
     }
     let now = approval::to_the_second(args.now.unwrap_or_else(Timestamp::now));
-    let mut places = Places { args, env: &env, policy: &policy, folder: &folder, deadline, cluster: None, home: None };
+    let mut places =
+        ApprovalPlaces { args, env: &env, policy: &policy, folder: &folder, deadline, cluster: None, home: None };
     match (&args.revoke, args.list) {
         (_, true) => list(&mut places, now, outside),
         (Some(id), false) => revoke(&mut places, id, now, outside),
@@ -109,7 +110,7 @@ pub(super) fn run(args: &ApproveArgs, outside: &mut Outside<'_>) -> Result<Exit,
 }
 
 /// Gives an approval for the change of a report.
-fn give(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn give(places: &mut ApprovalPlaces<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (args, policy) = (places.args, places.policy);
     let report = report_of(args, places.env)?;
     let place = places.wanted()?;
@@ -150,7 +151,7 @@ fn say_rest(report: &Report, approval: &Approval, outside: &mut Outside<'_>) {
 
 /// Gives an approval in the message of a commit: printed, or committed where that is asked.
 fn in_trailer(
-    places: &Places<'_>,
+    places: &ApprovalPlaces<'_>,
     trailer: &ApprovalTrailer,
     report: &Report,
     now: Timestamp,
@@ -252,7 +253,7 @@ fn approval_of(
 }
 
 /// Takes an approval back, wherever it is.
-fn revoke(places: &mut Places<'_>, id: &str, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn revoke(places: &mut ApprovalPlaces<'_>, id: &str, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let reason = said(places.args.reason.as_deref())?;
     let revoked = Revoked { time: now, by: pin::author(places.env), reason };
     let from = places.asked()?;
@@ -274,7 +275,7 @@ fn revoke(places: &mut Places<'_>, id: &str, now: Timestamp, outside: &mut Outsi
 }
 
 /// Shows what was approved, and what became of it.
-fn list(places: &mut Places<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
+fn list(places: &mut ApprovalPlaces<'_>, now: Timestamp, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     for place in places.asked()? {
         if let Some(trailer) = place.trailer() {

@@ -29,7 +29,7 @@ pub(super) fn tell(message: &str) {
         // It is a service, and standard error has said why the run ended.
         drop(say::write_report(&path, &bytes));
     }
-    let places = say::Places { helm_pid: detected.helm_pid, ..say::Places::default() };
+    let places = say::Channels { helm_pid: detected.helm_pid, ..say::Channels::default() };
     let _: say::Spoken = say::past_host(&format!("rollgate: {message}"), detected.host.kind, &places);
 }
 

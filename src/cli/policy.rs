@@ -157,7 +157,7 @@ fn leaves(path: &object::Path, value: &Value, out: &mut Vec<(object::Path, Strin
 /// What a case says: the decision, and whatever else matters to it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Case {
+struct PolicyCase {
     /// What it shows, for people.
     #[serde(default)]
     #[expect(dead_code, reason = "it is for those who read the case; the field lets it be written.")]
@@ -213,7 +213,7 @@ fn faults(folder: &Path, policy: &str) -> Result<Vec<String>, Stop> {
     let file = folder.join("case.yaml");
     let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display())).map_err(Stop::usage)?;
     let tree = yaml::read_strict(&bytes).map_err(|error| Stop::usage(anyhow!("{}:{error}", file.display())))?;
-    let case: Case = serde_path_to_error::deserialize(serde_json::Value::from(tree)).map_err(|error| {
+    let case: PolicyCase = serde_path_to_error::deserialize(serde_json::Value::from(tree)).map_err(|error| {
         let (path, message) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
         Stop::usage(anyhow!("{}: {path}: {message}", file.display()))
     })?;
@@ -250,7 +250,7 @@ fn faults(folder: &Path, policy: &str) -> Result<Vec<String>, Stop> {
 }
 
 /// Plans a case as the command line does.
-fn plan(folder: &Path, policy: &str, case: &Case) -> Result<Report, String> {
+fn plan(folder: &Path, policy: &str, case: &PolicyCase) -> Result<Report, String> {
     let file = |name: &str| folder.join(name).display().to_string();
     let there = |name: &str| folder.join(name).exists();
     let live = if there("live.yaml") { file("live.yaml") } else { "none".to_owned() };

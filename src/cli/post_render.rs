@@ -56,7 +56,7 @@ pub(super) fn run_for(
         pipeline::point_at(&mut judgement.report, whole);
     }
     let page = setup::page(colour, outside.err_is_terminal, args.common.summary, outside);
-    let places = Places { setup: &setup, outputs: &outputs, ready: &ready, page };
+    let places = Outlets { setup: &setup, outputs: &outputs, ready: &ready, page };
     places.say(&judgement.report, outside)?;
     let exit = verdict::exit(judgement.report.decision);
     if exit == Exit::Allow {
@@ -105,14 +105,14 @@ fn refuse_empty(input: &Input) -> Result<(), Stop> {
 }
 
 /// Where the report of a post-renderer goes.
-struct Places<'a> {
+struct Outlets<'a> {
     setup: &'a Setup,
     outputs: &'a [Output],
     ready: &'a Ready,
     page: human::Page,
 }
 
-impl Places<'_> {
+impl Outlets<'_> {
     /// Puts the report where the host's user can read it: standard error, the files that were asked for, the well-known
     /// place, and past a host that throws standard error away.
     fn say(&self, report: &Report, outside: &mut Outside<'_>) -> Result<(), Stop> {
@@ -134,7 +134,7 @@ impl Places<'_> {
         let is_loud = report.break_glass.as_ref().is_some_and(|glass| glass.opened);
         let is_allowed = verdict::exit(report.decision) == Exit::Allow;
         if !is_allowed || is_loud {
-            let places = say::Places { helm_pid: ready.detected.helm_pid, ..say::Places::default() };
+            let places = say::Channels { helm_pid: ready.detected.helm_pid, ..say::Channels::default() };
             // Wherever it went, standard error and the report file have it too.
             let text = String::from_utf8_lossy(&text);
             let _: say::Spoken = match is_allowed {

@@ -63,7 +63,7 @@ pub(super) enum Served {
 pub(super) struct Catalogue {
     /// `None` until somebody asked for them.
     groups: Option<Result<BTreeMap<String, Group>, CallFault>>,
-    kinds: BTreeMap<(String, String), Result<Vec<Kind>, CallFault>>,
+    kinds: BTreeMap<(String, String), Result<Vec<ServedKind>, CallFault>>,
 }
 
 /// One group.
@@ -92,12 +92,12 @@ struct Groups {
 #[derive(Deserialize)]
 struct Kinds {
     kind: String,
-    resources: Vec<Kind>,
+    resources: Vec<ServedKind>,
 }
 
 /// One kind.
 #[derive(Debug, Clone, Deserialize)]
-struct Kind {
+struct ServedKind {
     name: String,
     kind: String,
     namespaced: bool,
@@ -140,7 +140,7 @@ impl Catalogue {
                     continue;
                 }
                 let listed = caller.get(&format!("/apis/{}/{version}", group.name), JSON, kinds).await?;
-                let can = |one: &Kind, verb: &str| one.verbs.iter().any(|own| own == verb);
+                let can = |one: &ServedKind, verb: &str| one.verbs.iter().any(|own| own == verb);
                 for one in listed.iter().filter(|one| can(one, "list") && can(one, "watch")) {
                     let key = GroupKind::new(&group.name, &one.kind);
                     let served = || resource(&group.name, version, &one.name, one.namespaced);
@@ -290,7 +290,7 @@ fn groups(body: &[u8]) -> Result<BTreeMap<String, Group>, String> {
 }
 
 /// Reads the kinds of one version.
-fn kinds(body: &[u8]) -> Result<Vec<Kind>, String> {
+fn kinds(body: &[u8]) -> Result<Vec<ServedKind>, String> {
     let list: Kinds = serde_json::from_slice(body).map_err(|error| broken(&error))?;
     if list.kind != "APIResourceList" {
         return Err("the answer is not a list of kinds".to_owned());

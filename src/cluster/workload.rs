@@ -114,7 +114,7 @@ async fn one(
         Err(gap) => return empty(&gap),
     };
     let caller = Caller::new(client, end).with_most(LARGEST, LARGEST_ANSWER);
-    let look = match Look::of(&caller).await {
+    let look = match ClusterVisit::of(&caller).await {
         Ok(look) => look,
         Err(fault) => return empty(&Gap::unreached(&fault)),
     };
@@ -168,12 +168,12 @@ async fn reach(management: &Client, namespace: Option<&str>, cluster: &str, end:
 }
 
 /// One cluster that is looked into.
-struct Look<'c> {
+struct ClusterVisit<'c> {
     caller: &'c Caller,
     catalogue: Catalogue,
 }
 
-impl<'c> Look<'c> {
+impl<'c> ClusterVisit<'c> {
     async fn of(caller: &'c Caller) -> Result<Self, CallFault> {
         let core = |kind: &str| (GroupKind::new("", kind), None);
         let wanted = [

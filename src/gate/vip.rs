@@ -51,7 +51,7 @@ fn of(judged: &Judged<'_>, rollout: &Rollout, answer: Decision) -> Option<Reason
         Ok(nodes) => nodes,
         Err(why) => return blind(Blind::of(why)),
     };
-    let case = Case { judged, rollout, found, nodes, members: workload::members(judged, rollout) };
+    let case = RollingVip { judged, rollout, found, nodes, members: workload::members(judged, rollout) };
     let said = match case.holder() {
         Ok(Holder::None) => Some((Decision::Warn, case.nobody())),
         Ok(Holder::Split(why)) => Some((answer, why)),
@@ -94,7 +94,7 @@ enum Way {
     Own,
 }
 
-struct Case<'c, 'j> {
+struct RollingVip<'c, 'j> {
     judged: &'c Judged<'j>,
     rollout: &'c Rollout,
     found: &'j Workload,
@@ -102,7 +102,7 @@ struct Case<'c, 'j> {
     members: Vec<Member<'j>>,
 }
 
-impl<'j> Case<'_, 'j> {
+impl<'j> RollingVip<'_, 'j> {
     /// The addresses that the control plane is reached at (`Cluster.spec.controlPlaneEndpoint`, CAPRKE2 `spec.registrationAddress`).
     fn addresses(&self) -> BTreeSet<String> {
         let owner = &self.rollout.owner;

@@ -17,7 +17,7 @@ pub(crate) fn run_strict(nodes: &[TemplateNode], data: &Val) -> Result<String, T
 
 fn run_as(nodes: &[TemplateNode], data: &Val, is_strict: bool) -> Result<String, Trouble> {
     let variables = vec![(String::new(), data.clone())];
-    let mut run = Run { out: String::new(), variables, left: STEPS, weight: 0, is_strict };
+    let mut run = Execution { out: String::new(), variables, left: STEPS, weight: 0, is_strict };
     run.block(nodes, data)?;
     Ok(run.out)
 }
@@ -31,7 +31,7 @@ const HEAVIEST: usize = 16 * 1024 * 1024;
 const DEEPEST: usize = 600;
 
 /// A template that runs.
-struct Run {
+struct Execution {
     out: String,
     /// The variables in force, the youngest last; the first one is the data, under no name.
     variables: Vec<(String, Val)>,
@@ -42,7 +42,7 @@ struct Run {
     is_strict: bool,
 }
 
-impl Run {
+impl Execution {
     /// Runs nodes; variables that they declare end with them.
     fn block(&mut self, nodes: &[TemplateNode], dot: &Val) -> Result<(), Trouble> {
         let known = self.variables.len();

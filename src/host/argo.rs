@@ -24,7 +24,7 @@ struct Ignored {
     kind: String,
     name: String,
     namespace: String,
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<IgnoredStep>>,
     managers: Vec<String>,
     /// A jq expression that is more than a path.
     unread: Option<String>,
@@ -32,7 +32,7 @@ struct Ignored {
 
 /// One step of a place that is left alone.
 #[derive(Debug, Clone, PartialEq)]
-enum Place {
+enum IgnoredStep {
     Key(String),
     Index(usize),
     /// Every item.
@@ -124,7 +124,7 @@ impl Ignored {
         };
         let expressions = list("jqPathExpressions");
         let unread = expressions.iter().find(|text| jq_place(text).is_none()).cloned();
-        let mut places: Vec<Vec<Place>> = list("jsonPointers").iter().map(|text| pointer(text)).collect();
+        let mut places: Vec<Vec<IgnoredStep>> = list("jsonPointers").iter().map(|text| pointer(text)).collect();
         places.extend(expressions.iter().filter_map(|text| jq_place(text)));
         Self {
             group: text("group"),
@@ -148,13 +148,13 @@ impl Ignored {
 }
 
 /// The steps of a JSON pointer.
-fn pointer(text: &str) -> Vec<Place> {
-    let step = |word: &str| Place::Key(word.replace("~1", "/").replace("~0", "~"));
+fn pointer(text: &str) -> Vec<IgnoredStep> {
+    let step = |word: &str| IgnoredStep::Key(word.replace("~1", "/").replace("~0", "~"));
     text.split('/').skip(1).map(step).collect()
 }
 
 /// The steps of a jq expression that is a plain path: `.spec.a`, `.a["b.c"]`, `.a[]`, `.a[0]`; `None` for any other.
-fn jq_place(text: &str) -> Option<Vec<Place>> {
+fn jq_place(text: &str) -> Option<Vec<IgnoredStep>> {
     let mut rest = text.trim();
     let mut places = Vec::new();
     while !rest.is_empty() {
@@ -162,9 +162,9 @@ fn jq_place(text: &str) -> Option<Vec<Place>> {
             let (word, tail) = inside.split_once(']')?;
             let quoted = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
             places.push(match quoted {
-                Some(key) if !key.contains('\\') => Place::Key(key.to_owned()),
-                None if word.is_empty() => Place::Each,
-                _ => Place::Index(word.parse().ok()?),
+                Some(key) if !key.contains('\\') => IgnoredStep::Key(key.to_owned()),
+                None if word.is_empty() => IgnoredStep::Each,
+                _ => IgnoredStep::Index(word.parse().ok()?),
             });
             rest = tail;
             continue;
@@ -174,29 +174,29 @@ fn jq_place(text: &str) -> Option<Vec<Place>> {
         if end == 0 {
             return None;
         }
-        places.push(Place::Key(inside[..end].to_owned()));
+        places.push(IgnoredStep::Key(inside[..end].to_owned()));
         rest = &inside[end..];
     }
     (!places.is_empty()).then_some(places)
 }
 
 /// Takes out what stands at a place.
-fn take(value: &mut Value, place: &[Place]) {
+fn take(value: &mut Value, place: &[IgnoredStep]) {
     let Some((first, rest)) = place.split_first() else { return };
     match (value, first) {
-        (Value::Object(map), Place::Key(key)) if rest.is_empty() => drop(map.shift_remove(key)),
-        (Value::Object(map), Place::Key(key)) => {
+        (Value::Object(map), IgnoredStep::Key(key)) if rest.is_empty() => drop(map.shift_remove(key)),
+        (Value::Object(map), IgnoredStep::Key(key)) => {
             if let Some(below) = map.get_mut(key) {
                 take(below, rest);
             }
         }
-        (Value::Array(items), Place::Each) if rest.is_empty() => items.clear(),
-        (Value::Array(items), Place::Each) => items.iter_mut().for_each(|item| take(item, rest)),
+        (Value::Array(items), IgnoredStep::Each) if rest.is_empty() => items.clear(),
+        (Value::Array(items), IgnoredStep::Each) => items.iter_mut().for_each(|item| take(item, rest)),
         (Value::Array(items), step) => {
             let at = match step {
-                Place::Index(at) => Some(*at),
-                Place::Key(word) => word.parse().ok(),
-                Place::Each => None,
+                IgnoredStep::Index(at) => Some(*at),
+                IgnoredStep::Key(word) => word.parse().ok(),
+                IgnoredStep::Each => None,
             };
             let Some(at) = at.filter(|at| *at < items.len()) else { return };
             if rest.is_empty() {

@@ -101,11 +101,11 @@ fn counterpart<'r>(to: &Reference, old: &'r [Reference], new: &[Reference]) -> O
     })
 }
 
-/// The places of pairs by the name of their object.
-type Places = HashMap<String, Vec<usize>>;
+/// Where the pairs of a name stand.
+type PairsByName = HashMap<String, Vec<usize>>;
 
-fn places(pairs: &[Pair]) -> Places {
-    let mut places = Places::default();
+fn places(pairs: &[Pair]) -> PairsByName {
+    let mut places = PairsByName::default();
     for (place, pair) in pairs.iter().enumerate() {
         places.entry(pair.key.name.clone()).or_default().push(place);
     }
@@ -113,7 +113,7 @@ fn places(pairs: &[Pair]) -> Places {
 }
 
 /// The pair of the template that a reference moves to; made where the template is there already and stays as it is.
-fn place_of(out: &mut Prediction, places: &mut Places, world: &World, moved: &Move) -> Option<usize> {
+fn place_of(out: &mut Prediction, places: &mut PairsByName, world: &World, moved: &Move) -> Option<usize> {
     let fits = |key: &Key| {
         key.kind == moved.kind
             && key.name == moved.to

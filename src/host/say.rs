@@ -156,7 +156,7 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
 
 /// Where a message can be put, beside standard error.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct Channels {
     /// The folder of processes, `/proc`.
     pub proc: PathBuf,
     /// The terminal, `/dev/tty`.
@@ -165,7 +165,7 @@ pub struct Places {
     pub helm_pid: Option<u32>,
 }
 
-impl Default for Places {
+impl Default for Channels {
     fn default() -> Self {
         Self { proc: PathBuf::from("/proc"), terminal: PathBuf::from("/dev/tty"), helm_pid: None }
     }
@@ -187,7 +187,7 @@ pub enum Spoken {
 /// Says a message past a host that throws standard error away, which is Helm 4 (and an unknown host below a Helm).
 /// At one place only, so that a person who sees both reads it once.
 #[must_use]
-pub fn past_host(message: &str, kind: Option<HostKind>, places: &Places) -> Spoken {
+pub fn past_host(message: &str, kind: Option<HostKind>, places: &Channels) -> Spoken {
     let swallows = match kind {
         Some(kind) => kind == HostKind::Helm4,
         None => places.helm_pid.is_some(),
@@ -198,12 +198,12 @@ pub fn past_host(message: &str, kind: Option<HostKind>, places: &Places) -> Spok
 /// Says a message past a Helm of any version while the post-renderer succeeds: all of them show its standard error at most where it
 /// fails (helm `pkg/postrender/exec.go`, `Run`, v3.19; `pkg/postrenderer`, v4.0).
 #[must_use]
-pub fn past_success(message: &str, places: &Places) -> Spoken {
+pub fn past_success(message: &str, places: &Channels) -> Spoken {
     if places.helm_pid.is_some() { speak(message, places) } else { Spoken::NotNeeded }
 }
 
 /// To the standard error of Helm, else to the terminal.
-fn speak(message: &str, places: &Places) -> Spoken {
+fn speak(message: &str, places: &Channels) -> Spoken {
     let pipe = places.helm_pid.map(|pid| parent::stderr_of(&places.proc, pid)).filter(|path| is_pipe(path));
     if pipe.is_some_and(|path| put(&path, message).is_ok()) {
         return Spoken::ParentStderr;
@@ -310,11 +310,11 @@ mod tests {
         let fd = root.path().join("7/fd");
         fs::create_dir_all(&fd).expect("a folder");
         fs::write(fd.join("2"), "log of helm").expect("a file");
-        let places = Places { proc: root.path().to_owned(), terminal: root.path().join("no-tty"), helm_pid: Some(7) };
+        let places = Channels { proc: root.path().to_owned(), terminal: root.path().join("no-tty"), helm_pid: Some(7) };
         assert_eq!(past_host("HOLD", Some(HostKind::Helm4), &places), Spoken::Nowhere);
         assert_eq!(fs::read_to_string(fd.join("2")).expect("readable"), "log of helm");
         assert_eq!(past_host("HOLD", Some(HostKind::Helm3), &places), Spoken::NotNeeded);
-        assert_eq!(past_host("HOLD", None, &Places { helm_pid: None, ..places }), Spoken::NotNeeded);
+        assert_eq!(past_host("HOLD", None, &Channels { helm_pid: None, ..places }), Spoken::NotNeeded);
     }
 
     #[cfg(target_os = "linux")]
@@ -326,7 +326,8 @@ mod tests {
             .stderr(std::process::Stdio::piped())
             .spawn()
             .expect("sleep runs");
-        let places = Places { helm_pid: Some(child.id()), terminal: PathBuf::from("/nowhere"), ..Places::default() };
+        let places =
+            Channels { helm_pid: Some(child.id()), terminal: PathBuf::from("/nowhere"), ..Channels::default() };
         assert_eq!(past_host("HOLD: md-0\n", Some(HostKind::Helm4), &places), Spoken::ParentStderr);
         child.kill().expect("killed");
         let mut text = String::new();

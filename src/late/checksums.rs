@@ -60,7 +60,7 @@ pub(super) fn stale(
     for (value, late) in policy.late_values.iter().enumerate().filter(|(value, _)| filled(*value)) {
         late.placeholders.iter().for_each(|placeholder| look(&[placeholder], value));
     }
-    let lines = Places::of(stream, objects);
+    let lines = Offsets::of(stream, objects);
     found
         .into_values()
         .filter_map(|(range, value)| {
@@ -108,12 +108,12 @@ fn hashes(stream: &[u8]) -> Hashes<'_> {
 }
 
 /// Which object stands at an offset of the stream.
-struct Places<'a> {
+struct Offsets<'a> {
     stream: &'a [u8],
     objects: Vec<&'a Object>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> Offsets<'a> {
     fn of(stream: &'a [u8], objects: &'a Inventory) -> Self {
         let mut objects: Vec<&Object> = objects.objects().iter().collect();
         objects.sort_by_key(|object| object.line);

@@ -14,7 +14,8 @@ type Written = (Range<usize>, String);
 /// # Errors
 /// Why no spelling of the address is right there.
 pub(super) fn written(text: &str, range: Range<usize>, value: &str) -> Result<Written, String> {
-    let place = Place { text, before: &text[..range.start], after: &text[range.end..], range: range.clone() };
+    let place =
+        FoundPlaceholder { text, before: &text[..range.start], after: &text[range.end..], range: range.clone() };
     match value.parse::<IpAddr>() {
         Ok(IpAddr::V6(_)) => place.version_6(value),
         Ok(IpAddr::V4(_)) => place.version_4(value),
@@ -23,14 +24,14 @@ pub(super) fn written(text: &str, range: Range<usize>, value: &str) -> Result<Wr
 }
 
 /// A placeholder and what stands around it.
-struct Place<'t> {
+struct FoundPlaceholder<'t> {
     text: &'t str,
     before: &'t str,
     after: &'t str,
     range: Range<usize>,
 }
 
-impl Place<'_> {
+impl FoundPlaceholder<'_> {
     fn version_6(&self, value: &str) -> Result<Written, String> {
         if self.in_a_name() {
             return Err("an IPv6 address cannot be a part of a name".to_owned());

@@ -1,7 +1,7 @@
 //! A text that is a document of YAML or JSON itself, as the values of charts, files of cloud-init and annotations are. Where a value
 //! means something to such a document, it is filled in by the reader of YAML, which quotes it as it must be.
 
-use super::layers::{Look, Spot, replacements, within};
+use super::layers::{Spot, Unpacking, replacements, within};
 use super::packing::Layer;
 use super::{document, layers};
 use crate::yaml::{self, Edit, New, NodeKind, Patch, Section, Tree};
@@ -16,7 +16,7 @@ pub(super) fn needs_care(spot: &Spot) -> bool {
 }
 
 /// The text as one spot, filled in as the document that it is; `None` where it is none. `look` is that of what is inside.
-pub(super) fn spot(text: &str, look: Look<'_>) -> Option<Spot> {
+pub(super) fn spot(text: &str, look: Unpacking<'_>) -> Option<Spot> {
     if !text.starts_with(['{', '[']) && !text.contains('\n') {
         return None;
     }

@@ -49,7 +49,7 @@ impl Spot {
 
 /// What is looked for, and how much may still be unpacked for it.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct Unpacking<'a> {
     pub(super) targets: &'a Targets<'a>,
     /// Layers around the text.
     depth: usize,
@@ -57,7 +57,7 @@ pub(super) struct Look<'a> {
     left: &'a Cell<u64>,
 }
 
-impl Look<'_> {
+impl Unpacking<'_> {
     /// The same look one layer deeper; `None` where that is too deep.
     pub(super) fn deeper(self) -> Option<Self> {
         (self.depth < MOST_LAYERS).then_some(Self { depth: self.depth + 1, ..self })
@@ -66,7 +66,7 @@ impl Look<'_> {
 
 /// Finds every placeholder in a text and in the layers inside it, in order, without overlap.
 pub(super) fn spots(text: &str, targets: &Targets<'_>) -> Vec<Spot> {
-    at_depth(text, Look { targets, depth: 0, left: &Cell::new(MOST_TOGETHER) })
+    at_depth(text, Unpacking { targets, depth: 0, left: &Cell::new(MOST_TOGETHER) })
 }
 
 /// The spots that have something to take their place.
@@ -81,7 +81,7 @@ pub(super) fn apply(text: &str, spots: &[Spot]) -> String {
 }
 
 /// The same inside of layers.
-pub(super) fn at_depth(text: &str, look: Look<'_>) -> Vec<Spot> {
+pub(super) fn at_depth(text: &str, look: Unpacking<'_>) -> Vec<Spot> {
     let standing = look.targets.places(text).into_iter();
     let mut found: Vec<Spot> = standing.map(|standing| plain(text, standing)).collect();
     let cares = found.iter().any(embedded::needs_care);
@@ -153,14 +153,14 @@ fn plain(text: &str, standing: Standing<'_, '_>) -> Spot {
 }
 
 /// Opens one run of base64 characters.
-fn opened(run: &str, range: Range<usize>, look: Look<'_>) -> Option<Spot> {
+fn opened(run: &str, range: Range<usize>, look: Unpacking<'_>) -> Option<Spot> {
     let alphabet = alphabet(run);
     let layer = alphabet.decode(run).ok()?;
     Some(Spot::new(range, inside(&layer, look)?, |bytes| alphabet.encode(bytes)))
 }
 
 /// Opens a text that is nothing but base64 broken into lines, and breaks the new one at the same width.
-fn wrapped(text: &str, look: Look<'_>) -> Option<Spot> {
+fn wrapped(text: &str, look: Unpacking<'_>) -> Option<Spot> {
     let body = text.trim_end();
     let width = memchr::memchr3(b'\n', b'\r', b' ', body.as_bytes())?;
     let mut joined = String::new();
@@ -197,7 +197,7 @@ const SHORTEST_LINE: usize = 20;
 
 /// Opens base64 that is broken into lines inside of a longer text, as parts of MIME and documents in scripts are: lines of one width
 /// and one indent, the last of them not longer.
-fn blocks<'l>(text: &'l str, look: Look<'l>) -> impl Iterator<Item = Spot> + 'l {
+fn blocks<'l>(text: &'l str, look: Unpacking<'l>) -> impl Iterator<Item = Spot> + 'l {
     let mut at = 0;
     std::iter::from_fn(move || {
         while let Some(block) = next_block(text, at) {
@@ -257,7 +257,7 @@ fn next_block(text: &str, from: usize) -> Option<Block> {
 }
 
 /// Opens a block; where its last line is something else, such as the end of a document in a script, without that.
-fn opened_block(text: &str, block: &Block, look: Look<'_>) -> Option<Spot> {
+fn opened_block(text: &str, block: &Block, look: Unpacking<'_>) -> Option<Spot> {
     [block.lines.len(), block.lines.len() - 1].into_iter().filter(|count| *count > 1).find_map(|count| {
         let lines = &block.lines[..count];
         let (first, last) = (lines.first()?, lines.last()?);
@@ -306,7 +306,7 @@ impl Spot {
 }
 
 /// Looks into the bytes behind base64, through what they are packed with; `None` where no placeholder is in them.
-fn inside(layer: &[u8], look: Look<'_>) -> Option<Inside> {
+fn inside(layer: &[u8], look: Unpacking<'_>) -> Option<Inside> {
     let unpacked = match Layered::of(layer, look.left) {
         Layered::Text(unpacked) => unpacked,
         Layered::Bytes(bytes) => return in_bytes(&bytes, look.targets, &[Layer::Base64]),
@@ -383,7 +383,7 @@ const SHORTEST_WHOLE: usize = 8;
 /// Whether raw bytes of a document hold a layer with a placeholder in it, or one that only a reader can put together.
 pub(super) fn suspect(document: &[u8], targets: &Targets<'_>) -> bool {
     let left = Cell::new(MOST_TOGETHER);
-    let look = Look { targets, depth: 1, left: &left };
+    let look = Unpacking { targets, depth: 1, left: &left };
     let looked = |range: Range<usize>| {
         let run = std::str::from_utf8(&document[range.clone()]).unwrap_or_default();
         opened(run, range, look).is_some()

@@ -8,25 +8,25 @@ use crate::contract::{CLUSTER_NAME, CORE, MACHINE, MACHINE_SET};
 use crate::hashed::HashMap;
 use crate::tree::Value;
 
-/// Places in a list of objects, in order.
-type Places = Vec<usize>;
+/// Positions in a list of objects, in order.
+type Positions = Vec<usize>;
 
 /// Puts a place where it belongs.
-fn add(places: &mut Places, place: usize) {
+fn add(places: &mut Positions, place: usize) {
     if let Err(at) = places.binary_search(&place) {
         places.insert(at, place);
     }
 }
 
 /// Takes a place out.
-fn taken(places: &mut Places, place: usize) {
+fn taken(places: &mut Positions, place: usize) {
     if let Ok(at) = places.binary_search(&place) {
         places.remove(at);
     }
 }
 
 /// Puts another place in the place of one.
-fn moved(places: &mut Places, from: usize, to: usize) {
+fn moved(places: &mut Positions, from: usize, to: usize) {
     taken(places, from);
     add(places, to);
 }
@@ -43,7 +43,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    fn apply(self, places: &mut Places) {
+    fn apply(self, places: &mut Positions) {
         match self {
             Self::Came(place) => add(places, place),
             Self::Goes(place) => taken(places, place),
@@ -55,8 +55,8 @@ impl Event {
 /// The indexes of one list of objects; empty until they are asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
-    kinds: OnceLock<HashMap<String, Places>>,
-    names: OnceLock<HashMap<String, Places>>,
+    kinds: OnceLock<HashMap<String, Positions>>,
+    names: OnceLock<HashMap<String, Positions>>,
     members: OnceLock<Members>,
 }
 
@@ -64,36 +64,36 @@ pub(super) struct Index {
 #[derive(Debug, Clone, Default)]
 struct Members {
     /// By kind and name of each owner.
-    owned: HashMap<(String, String), Places>,
+    owned: HashMap<(String, String), Positions>,
     /// Those that name no owner at all.
-    unowned: Places,
+    unowned: Positions,
     /// Machines by the cluster of their label.
-    clusters: HashMap<String, Places>,
+    clusters: HashMap<String, Positions>,
 }
 
 impl Index {
-    /// Places of the objects of a kind, of whatever group.
+    /// Positions of the objects of a kind, of whatever group.
     pub(super) fn of_kind(&self, objects: &[Object], kind: &str) -> &[usize] {
         places(self.kinds.get_or_init(|| by(objects, |key| &key.kind)), kind)
     }
 
-    /// Places of the objects with a name, of whatever kind.
+    /// Positions of the objects with a name, of whatever kind.
     pub(super) fn named(&self, objects: &[Object], name: &str) -> &[usize] {
         places(self.names.get_or_init(|| by(objects, |key| &key.name)), name)
     }
 
-    /// Places of the Machines and MachineSets that name this owner, in whatever namespace.
+    /// Positions of the Machines and MachineSets that name this owner, in whatever namespace.
     pub(super) fn owned_by(&self, objects: &[Object], kind: &str, name: &str) -> &[usize] {
         let owned = &self.members(objects).owned;
         owned.get(&(kind.to_owned(), name.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// Places of the Machines and MachineSets that name no owner.
+    /// Positions of the Machines and MachineSets that name no owner.
     pub(super) fn unowned(&self, objects: &[Object]) -> &[usize] {
         &self.members(objects).unowned
     }
 
-    /// Places of the Machines with the label of a cluster, in whatever namespace.
+    /// Positions of the Machines with the label of a cluster, in whatever namespace.
     pub(super) fn of_cluster(&self, objects: &[Object], cluster: &str) -> &[usize] {
         places(&self.members(objects).clusters, cluster)
     }
@@ -117,7 +117,7 @@ impl Index {
 }
 
 /// Changes the places under one word; a word without any place is forgotten.
-fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Places>, word: K, event: Event) {
+fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Positions>, word: K, event: Event) {
     let mut places = index.remove(&word).unwrap_or_default();
     event.apply(&mut places);
     if !places.is_empty() {
@@ -125,14 +125,14 @@ fn at<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Places>, word: K, event: E
     }
 }
 
-/// Places under one word.
-fn places<'p>(index: &'p HashMap<String, Places>, word: &str) -> &'p [usize] {
+/// Positions under one word.
+fn places<'p>(index: &'p HashMap<String, Positions>, word: &str) -> &'p [usize] {
     index.get(word).map_or(&[], Vec::as_slice)
 }
 
 /// The places of objects by one part of their keys.
-fn by(objects: &[Object], part: impl Fn(&Key) -> &String) -> HashMap<String, Places> {
-    let mut index: HashMap<String, Places> = HashMap::default();
+fn by(objects: &[Object], part: impl Fn(&Key) -> &String) -> HashMap<String, Positions> {
+    let mut index: HashMap<String, Positions> = HashMap::default();
     for (place, object) in objects.iter().enumerate() {
         let word = part(&object.key);
         match index.get_mut(word) {

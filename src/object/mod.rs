@@ -19,7 +19,7 @@ mod words;
 pub use inventory::Inventory;
 pub use key::{ApiVersion, GroupKind, Key};
 pub use load::{Body, Carrier, LoadError, Object};
-pub use origin::{Files, Location, Places};
+pub use origin::{Files, Location, Origins};
 pub use path::{Path, PathError, Segment};
 pub(crate) use route::Route;
 pub(crate) use seconds::{go_duration, go_seconds, nanoseconds};

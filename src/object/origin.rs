@@ -76,7 +76,7 @@ impl Files {
 }
 
 /// Where the places of one object stand.
-pub struct Places<'o> {
+pub struct Origins<'o> {
     files: &'o Files,
     template: Option<String>,
     /// Line of the stream at which the object's document starts.
@@ -92,7 +92,7 @@ pub struct Places<'o> {
     lists: HashMap<NodeId, Vec<NodeId>>,
 }
 
-impl<'o> Places<'o> {
+impl<'o> Origins<'o> {
     /// The places of an object that was rendered. An object that came in a `List` is known by its document only.
     #[must_use]
     pub fn of(object: &'o Object, files: &'o Files) -> Self {
@@ -208,7 +208,7 @@ mod tests {
         let stream = Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
         let files = Files::one("a.yaml");
         let path = Path::parse(path).expect("a path");
-        Places::of(&stream.objects.objects()[place], &files).find(&path, None)
+        Origins::of(&stream.objects.objects()[place], &files).find(&path, None)
     }
 
     const TWO: &str = "---\n# Source: demo/templates/a.yaml\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n# Source: demo/templates/b.yaml\n\
@@ -235,7 +235,7 @@ mod tests {
         let files = Files::default();
         let holds = crate::json!({"spec": {"list": [{"name": "live"}, {"name": "x"}, {"name": "y"}]}});
         let path = Path::parse("spec.list[1].name").expect("a path");
-        let found = Places::of(&stream.objects.objects()[1], &files).find(&path, Some(&holds));
+        let found = Origins::of(&stream.objects.objects()[1], &files).find(&path, Some(&holds));
         assert_eq!((found.file, found.line), (None, 14));
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Case, Fault, Judgement, Question};
+use super::{Conclusion, Fault, Grounds, Judgement, Question};
 use crate::host::{self, Given};
 use crate::late::Resolution;
 use crate::object::Stream;
@@ -20,8 +20,8 @@ pub fn judge_given(question: &Question, rules: &Rules, world: &World, write: Giv
     let objects: Vec<_> = write.after.cloned().into_iter().collect();
     let rendered = Stream { documents: objects.len(), objects: objects.into(), nameless: Vec::new() };
     let resolution = Resolution::nothing();
-    let case = Case { question, world, rules, rendered: &rendered, resolution: &resolution };
-    let Answer { mut report, approvals, glass, spending, images, .. } = case.judge(prediction);
+    let grounds = Grounds { question, world, rules, rendered: &rendered, resolution: &resolution };
+    let Conclusion { mut report, approvals, glass, spending, images, .. } = grounds.judge(prediction);
     report::escape::report(&mut report);
     let (stream, pins) = (Arc::clone(question.stream.bytes()), Vec::new());
     Ok(Judgement { report, stream, pins, approvals, glass, spending, images, whole: None })

@@ -4,7 +4,7 @@
 use super::{ObjectReport, Report};
 use crate::hashed::HashMap;
 use crate::model::{About, Effect, Rollout};
-use crate::object::{Files, Inventory, Key, Object, Path, Places};
+use crate::object::{Files, Inventory, Key, Object, Origins, Path};
 
 /// Fills in what reasons and findings leave out, and names the files that lines are counted in.
 pub fn complete(report: &mut Report, rendered: &Inventory, files: &Files) {
@@ -76,7 +76,7 @@ impl<'r> Known<'r> {
         if about.location.is_none() {
             about.location = self.rendered.get(key).map(|object| {
                 let path = about.path.as_deref().and_then(|path| Path::parse(path).ok()).unwrap_or_else(Path::root);
-                Places::of(object, self.files).find(&path, None)
+                Origins::of(object, self.files).find(&path, None)
             });
         }
         let own = self.rollouts.get(key).map_or(&[][..], Vec::as_slice);

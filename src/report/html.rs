@@ -210,15 +210,15 @@ fn change(change: &ChangeReport) -> Value {
 
 /// Where something stands.
 #[derive(Debug, Serialize)]
-struct Place {
+struct PageLocation {
     file: Option<String>,
     line: usize,
     template: Option<String>,
 }
 
-fn place(location: &Location) -> Place {
+fn place(location: &Location) -> PageLocation {
     let short = |name: &Option<String>| name.as_deref().map(|name| clip(name, 300));
-    Place { file: short(&location.file), line: location.line, template: short(&location.template) }
+    PageLocation { file: short(&location.file), line: location.line, template: short(&location.template) }
 }
 
 fn text(text: &str) -> String {

@@ -20,11 +20,11 @@ struct Suite {
     name: String,
     failures: usize,
     errors: usize,
-    cases: Vec<Case>,
+    cases: Vec<TestCase>,
 }
 
 #[derive(Debug, Serialize)]
-struct Case {
+struct TestCase {
     name: String,
     /// The word of the decision.
     decision: &'static str,
@@ -110,6 +110,6 @@ impl Suite {
         self.failures += usize::from(outcome == "failure");
         self.errors += usize::from(outcome == "error");
         let text = clip(&text, LONGEST);
-        self.cases.push(Case { name, decision: decision.word(), outcome, message, text });
+        self.cases.push(TestCase { name, decision: decision.word(), outcome, message, text });
     }
 }

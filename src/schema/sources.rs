@@ -6,14 +6,14 @@ use crate::tree::Value;
 /// The places that moves start from.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    root: Node,
+    root: Fork,
     /// Moves that start where an earlier one may have put something.
     later: Vec<usize>,
 }
 
 /// A place on the way.
 #[derive(Debug, Default)]
-struct Node {
+struct Fork {
     /// Moves that start here, or below the items of a list here.
     moves: Vec<usize>,
     below: Vec<(String, Self)>,
@@ -22,9 +22,9 @@ struct Node {
 impl Sources {
     /// The tree of some moves.
     pub(crate) fn of(moves: &[Carry]) -> Self {
-        let mut root = Node::default();
+        let mut root = Fork::default();
         for (place, Carry { from, .. }) in moves.iter().enumerate() {
-            let end = keys(from).into_iter().fold(&mut root, Node::at);
+            let end = keys(from).into_iter().fold(&mut root, Fork::at);
             end.moves.push(place);
         }
         let mut later: Vec<usize> = Vec::new();
@@ -47,7 +47,7 @@ impl Sources {
     }
 }
 
-impl Node {
+impl Fork {
     /// The place at a key, made where it is not there yet.
     fn at(&mut self, key: &str) -> &mut Self {
         let known = self.below.iter().position(|(name, _)| name == key);

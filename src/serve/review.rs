@@ -49,7 +49,7 @@ impl Operation {
 
 /// Group, version and kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct Kind {
+pub struct ReviewedKind {
     /// Group; empty for the core group.
     pub group: String,
     /// Version.
@@ -82,7 +82,7 @@ struct Envelope {
 #[serde(rename_all = "camelCase")]
 struct Wire {
     uid: String,
-    kind: Kind,
+    kind: ReviewedKind,
     resource: Resource,
     #[serde(default)]
     sub_resource: String,
@@ -105,7 +105,7 @@ pub struct Request {
     /// Which question this is.
     pub uid: String,
     /// What the two sides are.
-    pub kind: Kind,
+    pub kind: ReviewedKind,
     /// Where they are written.
     pub resource: Resource,
     /// The part that is written, such as `scale`; empty for the object itself.

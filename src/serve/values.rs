@@ -40,18 +40,18 @@ pub(super) struct Publisher {
     reporter: Reporter,
     log: Log,
     /// What was said last of each entry.
-    said: Mutex<BTreeMap<usize, Outcome>>,
+    said: Mutex<BTreeMap<usize, EntryResult>>,
 }
 
 /// What became of one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Outcome {
+struct EntryResult {
     reason: &'static str,
     warns: bool,
     line: String,
 }
 
-impl Outcome {
+impl EntryResult {
     /// Whether people have not heard it yet: that what was published still stands is no news.
     fn is_news(&self, before: Option<&Self>) -> bool {
         let stands = |one: &Self| one.reason == PUBLISHED && self.reason == PUBLISHED && self.line.ends_with(STANDS);
@@ -136,16 +136,16 @@ impl Publisher {
     }
 }
 
-fn waits(line: String) -> Outcome {
-    Outcome { reason: "ValuesWait", warns: false, line }
+fn waits(line: String) -> EntryResult {
+    EntryResult { reason: "ValuesWait", warns: false, line }
 }
 
-fn undecided(line: String) -> Outcome {
-    Outcome { reason: "ValuesUndecided", warns: true, line }
+fn undecided(line: String) -> EntryResult {
+    EntryResult { reason: "ValuesUndecided", warns: true, line }
 }
 
 /// Publishes one entry. It blocks, as long as the sources of its late values take.
-fn publish(setup: &Setup, values: &FluxValues, text: String) -> Outcome {
+fn publish(setup: &Setup, values: &FluxValues, text: String) -> EntryResult {
     let mut why = Vec::new();
     match published(setup, values, text, &mut why) {
         Ok(Ok((object, became))) => {
@@ -156,13 +156,17 @@ fn publish(setup: &Setup, values: &FluxValues, text: String) -> Outcome {
                 }
                 Became::Unchanged => format!("{} of {object} {STANDS}", values.key),
             };
-            Outcome { reason: PUBLISHED, warns: false, line }
+            EntryResult { reason: PUBLISHED, warns: false, line }
         }
-        Ok(Err(Exit::Hold)) => Outcome { reason: "ValuesHeld", warns: true, line: why.join("; ") },
+        Ok(Err(Exit::Hold)) => EntryResult { reason: "ValuesHeld", warns: true, line: why.join("; ") },
         Ok(Err(_)) => waits(why.join("; ")),
         Err(stop) => {
             let line = escape::line(&format!("{:#}", stop.error)).into_owned();
-            if stop.exit == Exit::Hold { Outcome { reason: "ValuesHeld", warns: true, line } } else { undecided(line) }
+            if stop.exit == Exit::Hold {
+                EntryResult { reason: "ValuesHeld", warns: true, line }
+            } else {
+                undecided(line)
+            }
         }
     }
 }
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_stands_is_said_once() {
-        let outcome = |reason, line: &str| Outcome { reason, warns: false, line: line.to_owned() };
+        let outcome = |reason, line: &str| EntryResult { reason, warns: false, line: line.to_owned() };
         let stands = outcome(PUBLISHED, "values.yaml of it says what is known");
         let wrote = outcome(PUBLISHED, "wrote values.yaml of it: helm-controller may install now");
         assert!(stands.is_news(None) && !stands.is_news(Some(&stands)) && !stands.is_news(Some(&wrote)));

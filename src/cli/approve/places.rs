@@ -16,7 +16,7 @@ use crate::session::{connect, detect, runtime};
 use crate::store::{ClusterError, FileError};
 
 /// The places of the policy, and the way to them.
-pub(super) struct Places<'a> {
+pub(super) struct ApprovalPlaces<'a> {
     pub(super) args: &'a ApproveArgs,
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) policy: &'a Policy,
@@ -27,7 +27,7 @@ pub(super) struct Places<'a> {
     pub(super) home: Option<String>,
 }
 
-impl Places<'_> {
+impl ApprovalPlaces<'_> {
     /// The places that were asked for.
     pub(super) fn asked(&self) -> Result<Vec<ApprovalPlace>, Stop> {
         match self.args.to {

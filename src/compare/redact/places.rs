@@ -237,12 +237,12 @@ pub(super) struct Level {
     pub(super) guard: Guard,
     /// Whether the object is what machines are started with.
     of_bootstrap: bool,
-    stage: Stage,
+    stage: Descent,
 }
 
 /// How far the way has come to the spec that machines are started with.
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum Descent {
     Root,
     Spec,
     Template,
@@ -258,7 +258,7 @@ impl Level {
     /// The root of an object.
     pub(super) fn root(key: &Key) -> Self {
         let of_bootstrap = key.group == BOOTSTRAP || key.group == CONTROL_PLANE;
-        Self { guard: Guard::Open, of_bootstrap, stage: Stage::Root }
+        Self { guard: Guard::Open, of_bootstrap, stage: Descent::Root }
     }
 
     /// The end of a path from here.
@@ -272,16 +272,18 @@ impl Level {
     /// One key further down.
     pub(super) fn below(self, key: &str) -> Self {
         let (stage, starts) = match (self.stage, key) {
-            (Stage::Root, "spec") => (Stage::Spec, false),
-            (Stage::Spec, "template") => (Stage::Template, false),
-            (Stage::Template, "spec") => (Stage::TemplateSpec, false),
-            (Stage::Spec, "variables") if !self.of_bootstrap => (Stage::Variables, false),
-            (Stage::Variables, "schema") => (Stage::Variable, false),
-            (Stage::Variable, "openAPIV3Schema") => (Stage::Schema, false),
+            (Descent::Root, "spec") => (Descent::Spec, false),
+            (Descent::Spec, "template") => (Descent::Template, false),
+            (Descent::Template, "spec") => (Descent::TemplateSpec, false),
+            (Descent::Spec, "variables") if !self.of_bootstrap => (Descent::Variables, false),
+            (Descent::Variables, "schema") => (Descent::Variable, false),
+            (Descent::Variable, "openAPIV3Schema") => (Descent::Schema, false),
             // What a class says to people of a variable, and not what anybody chose.
-            (Stage::Schema, "description") => return Self { guard: Guard::Open, stage: Stage::Below, ..self },
-            (Stage::Spec | Stage::TemplateSpec, key) => (Stage::Below, self.of_bootstrap && !OF_OWNER.contains(&key)),
-            _ => (Stage::Below, false),
+            (Descent::Schema, "description") => return Self { guard: Guard::Open, stage: Descent::Below, ..self },
+            (Descent::Spec | Descent::TemplateSpec, key) => {
+                (Descent::Below, self.of_bootstrap && !OF_OWNER.contains(&key))
+            }
+            _ => (Descent::Below, false),
         };
         let here = if FREE.contains(&key) || key.ends_with("UserData") {
             Guard::Free

@@ -58,7 +58,7 @@ pub(super) fn begin(told: &Told) -> anyhow::Result<Arc<Certificate>> {
 
 /// Keeps the shared certificate in use, and its authority told, for as long as this is polled.
 pub(super) async fn keep(client: Client, told: &Told, certificate: &Certificate, tell: impl Fn(anyhow::Result<()>)) {
-    let place = Place {
+    let place = OwnObjects {
         secrets: Api::namespaced(client.clone(), &told.namespace),
         configurations: Api::all(client),
         told,
@@ -74,14 +74,14 @@ pub(super) async fn keep(client: Client, told: &Told, certificate: &Certificate,
 }
 
 /// The Secret and the configuration.
-struct Place<'a> {
+struct OwnObjects<'a> {
     secrets: Api<Secret>,
     configurations: Api<ValidatingWebhookConfiguration>,
     told: &'a Told,
     terms: Terms,
 }
 
-impl Place<'_> {
+impl OwnObjects<'_> {
     /// Looks once: reads what is shared, takes it into use, tells its authority, and writes what comes next. `true` where another
     /// certificate is in use from now on.
     async fn look(&self, certificate: &Certificate) -> anyhow::Result<bool> {
