@@ -72,11 +72,15 @@ pub(crate) fn comes_from_another(live: &Value, rendered: &Value, applier: Applie
     applied.or_else(|| mine.next().filter(|_| applier.adopts_updates)).is_some_and(|entry| converts(entry, rendered))
 }
 
-/// Whether an object is converted between the version of an entry and the one that is written.
+/// Whether an object is converted between the version of an entry and the one that is written: by a webhook, which nobody can do without where
+/// the versions have other fields.
 fn converts(entry: &Ownership, rendered: &Value) -> bool {
     let text = |key: &str| rendered.get(key).and_then(Value::as_str).unwrap_or_default();
-    let bare = |version: &str| Value::from_iter([("apiVersion", version), ("kind", text("kind"))]);
-    !entry.api_version.is_empty() && schema::reshape(&mut bare(&entry.api_version), &bare(text("apiVersion")))
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let bare = |version: &str| Value::from_iter([("apiVersion", version), ("kind", kind)]);
+    !entry.api_version.is_empty()
+        && (schema::reshape(&mut bare(&entry.api_version), &bare(version))
+            || schema::differ(&entry.api_version, version, kind))
 }
 
 /// The part of a value that a set owns; `None` where that is nothing.
@@ -130,6 +134,18 @@ mod tests {
         let entry = versions.entry(owners(&live).remove(0));
         let meant = json!({"f:spec": {"f:replicas": {}, "f:rollout": {"f:strategy": {"f:type": {}}}}});
         assert_eq!((entry.fields, entry.api_version.as_str()), (FieldSet::read(&meant), "cluster.x-k8s.io/v1beta2"));
+    }
+
+    #[test]
+    fn versions_with_other_fields_are_converted_and_equal_ones_are_not() {
+        let differ = |group: &str, kind: &str, one: &str, other: &str| {
+            schema::differ(&format!("{group}/{one}"), &format!("{group}/{other}"), kind)
+        };
+        assert!(differ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate", "v1beta1", "v1beta2"));
+        assert!(differ("addons.cluster.x-k8s.io", "ClusterResourceSet", "v1beta1", "v1beta2"));
+        assert!(!differ("infrastructure.cluster.x-k8s.io", "AzureASOManagedCluster", "v1alpha1", "v1beta1"));
+        assert!(!differ("infrastructure.cluster.x-k8s.io", "DevMachineTemplate", "v1beta2", "v1beta2"));
+        assert!(!differ("infrastructure.cluster.x-k8s.io", "AcmeMachine", "v1beta1", "v1beta2"));
     }
 
     #[test]

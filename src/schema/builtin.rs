@@ -15,6 +15,13 @@ pub fn builtin(api_version: &str, kind: &str) -> Option<&'static SchemaNode> {
     READ.get(table::place(api_version, kind)?)?.get_or_init(read).as_ref()
 }
 
+/// Whether a kind has other fields under one `apiVersion` than under another, in the newest versions that have them.
+#[must_use]
+pub(crate) fn differ(one: &str, other: &str, kind: &str) -> bool {
+    let newest = |api_version: &str| table::roots(api_version, kind)?.last().map(|root| root.node);
+    newest(one).zip(newest(other)).is_some_and(|(one, other)| one != other)
+}
+
 /// Whether the table knows a kind as one that lives outside namespaces.
 #[must_use]
 pub fn is_cluster_wide(key: &Key) -> bool {

@@ -11,6 +11,7 @@ mod shape;
 pub(crate) mod sources;
 pub(crate) mod table;
 
+pub(crate) use builtin::differ;
 pub use builtin::{builtin, is_cluster_wide};
 pub use defaults::{refilled, refused_empty};
 pub use moved::reshape;
