@@ -171,6 +171,18 @@ fn what_controllers_keep_as_json_comes_back_as_it_was() {
 }
 
 #[test]
+fn what_a_conversion_keeps_of_an_object_is_hidden_as_in_the_object() {
+    let stored = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "spec": {"clusterName": "demo", "template": {
+        "spec": {"bootstrap": {"configRef": {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "RKE2ConfigTemplate", "name": "workers"}}}}}});
+    let live = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "metadata": {"name": "m", "namespace": "n", "annotations": {
+        "cluster.x-k8s.io/conversion-data": stored.to_string(), "another": stored.to_string()}}});
+    let snapshot = Snapshot::of(world(inventory(&[live])), &MarkKey::fresh(), &[]);
+    let object = snapshot.world.live.objects()[0].value().expect("a tree").into_owned();
+    assert_eq!(object["metadata"]["annotations"]["cluster.x-k8s.io/conversion-data"], Value::from(stored.to_string()));
+    assert!(!object["metadata"]["annotations"]["another"].to_string().contains("RKE2ConfigTemplate"));
+}
+
+#[test]
 fn what_is_encoded_in_what_kubectl_applied_last_comes_back_as_it_was() {
     let owner = |word: &str| {
         let file = BASE64_STANDARD.encode(format!("a file with the word {word} and others"));

@@ -236,7 +236,7 @@ impl Redactor {
         let document = Document::of(text)?;
         let text_of = |field: &str| document.tree.get(field).and_then(Value::as_str);
         let hidden = match text_of("apiVersion").zip(text_of("kind")) {
-            Some((version, kind)) if place.last_key() == Some(places::LAST_APPLIED) => {
+            Some((version, kind)) if place.last_key().is_some_and(places::holds_the_object) => {
                 let key = Key::new(version, kind, None, "");
                 self.value(&key, &Path::root(), None, &document.tree)
             }

@@ -1,8 +1,7 @@
 //! Places whose value is secret whatever it looks like: by kind, by the name of the field, by the name of the list item.
 
 use super::shapes::is_secret_word;
-use crate::kinds::contract::SECRET;
-use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CONVERSION_DATA, SECRET};
 use crate::object::{Key, Route, Segment};
 use crate::tree::Value;
 
@@ -59,8 +58,10 @@ fn has_end(name: &str, end: &str) -> bool {
     name.ends_with(end)
 }
 
-/// Where kubectl keeps the whole object.
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Whether an annotation holds the whole object: kubectl's, and that of conversions.
+pub(super) fn holds_the_object(annotation: &str) -> bool {
+    matches!(annotation, "kubectl.kubernetes.io/last-applied-configuration" | CONVERSION_DATA)
+}
 
 /// The name by which a list item is known, where it has one: of a variable, an argument, a file.
 pub(super) fn name_of(item: &Value) -> Option<&str> {
