@@ -55,6 +55,9 @@ impl Carry {
 
     /// Brings the values of an object to their places in v1beta2.
     pub(crate) fn forward(&self, object: &mut Value, form: Form) {
+        if !is_there(object, &self.from) {
+            return;
+        }
         each(object, None, (&self.from, &self.to), &mut |object, _, (from, to)| {
             let Some(value) = take(object, from).and_then(|value| newer(value, self.how, form)) else { return };
             put(object, to, value);
@@ -66,7 +69,7 @@ impl Carry {
 
     /// Brings the values of an object back to their places in v1beta1. What v1beta2 does not say is as in `wanted`.
     pub(crate) fn back(&self, object: &mut Value, wanted: &Value) {
-        if self.how == How::Gone {
+        if self.how == How::Gone || !is_there(object, &self.to) {
             return;
         }
         each(object, Some(wanted), (&self.to, &self.from), &mut |object, wanted, (to, from)| {
@@ -128,6 +131,15 @@ fn older(value: Value, how: How, model: Option<&Value>) -> Option<Value> {
         How::New => return None,
         How::Same | How::Rest | How::Plain | How::Named | How::Ignition | How::Gone => value,
     })
+}
+
+/// Whether anything stands at a place: most objects have few of the fields that move, and few items of their lists have one.
+fn is_there(value: &Value, steps: &[Option<Segment>]) -> bool {
+    let Some((first, rest)) = steps.split_first() else { return true };
+    match first {
+        Some(segment) => key_of(segment).and_then(|key| value.get(key)).is_some_and(|value| is_there(value, rest)),
+        None => value.as_array().into_iter().flatten().any(|item| is_there(item, rest)),
+    }
 }
 
 /// What is done with one value, the same value of the other object, and the keys that follow the last list.
