@@ -195,7 +195,7 @@ impl Grounds<'_> {
                 if by_server {
                     second.warnings.push(SERVER_IS_WORSE.to_owned());
                 }
-                second.warnings.dedup();
+                report::said_once(&mut second.warnings);
                 std::mem::swap(&mut worst, &mut second);
             }
             let known: Vec<Option<String>> = worst.approvals.iter().map(|one| one.id.clone()).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rollgate::providers::PROVIDERS;
-use rollgate::rules::{Rules, explain};
+use rollgate::rules::{Rules, Term, explain};
 
 /// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
 const ORDER: &[&[&str]] = &[
@@ -226,6 +226,27 @@ fn every_id_that_the_code_gives_is_explained() {
     }
     assert!(seen > 80, "the ids are no longer found");
     assert!(missing.is_empty(), "no pack explains {missing:?}");
+}
+
+#[test]
+fn every_gate_and_finding_that_the_code_names_is_explained() {
+    let mut missing = BTreeSet::new();
+    let mut seen = 0;
+    for source in sources() {
+        for made in ["Reason::new(", "Finding::new(", "finding("] {
+            for part in source.text.split(made).skip(1) {
+                let Some(word) = part.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next()) else {
+                    continue;
+                };
+                seen += 1;
+                if Term::named(word).is_none() {
+                    missing.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    assert!(seen > 60, "the words are no longer found: {seen}");
+    assert!(missing.is_empty(), "nothing explains {missing:?}");
 }
 
 #[test]

@@ -13,14 +13,13 @@ use super::{Cli, Outside, Stop};
 use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::providers::gates;
+use crate::report::Format;
 use crate::rules::{self, Rules};
 use crate::session::{InForce, Untold, Whence};
 
 /// The variable by which the script of a shell says which shell asks.
 const VARIABLE: &str = "ROLLGATE_COMPLETE";
 const PROGRAM: &str = "rollgate";
-/// What `-o` takes.
-const FORMATS: [&str; 8] = ["human", "json", "markdown", "sarif", "junit", "gitlab", "github", "html"];
 /// What `--live` takes beside a path.
 const LIVE: [&str; 2] = ["cluster", "none"];
 /// What `--base` takes beside a path.
@@ -95,7 +94,7 @@ fn valued(command: &str, arg: Arg, told: &Option<String>) -> Arg {
         (_, "live") => arg.add(ArgValueCompleter::new(|typed: &OsStr| path_or(typed, &LIVE))),
         (_, "base") => arg.add(ArgValueCompleter::new(|typed: &OsStr| path_or(typed, &BASE))),
         (_, "output") if arg.get_value_parser().possible_values().is_none() => {
-            arg.add(ArgValueCandidates::new(|| candidates(FORMATS.map(str::to_owned))))
+            arg.add(ArgValueCandidates::new(|| candidates(Format::ALL.map(|(name, _)| name.to_owned()))))
         }
         (_, "provider" | "upgrade") => {
             arg.add(ArgValueCandidates::new(|| candidates(rules::known().map(|name| format!("{name}=")))))

@@ -72,7 +72,7 @@ pub fn build(parts: Parts<'_>) -> Report {
     findings.extend(parts.classified.findings);
     let mut warnings = parts.warnings;
     warnings.extend(parts.classified.warnings);
-    warnings.dedup();
+    said_once(&mut warnings);
     Report {
         api_version: "rollgate.dev/v1alpha1".to_owned(),
         kind: "Report".to_owned(),
@@ -267,4 +267,10 @@ pub fn hash(bytes: &[u8]) -> String {
         text.push(char::from_digit(u32::from(byte & 15), 16).unwrap_or('0'));
     }
     text
+}
+
+/// Takes out what stands a second time: several parts of a run may warn of the same.
+pub(crate) fn said_once(warnings: &mut Vec<String>) {
+    let mut said = HashSet::default();
+    warnings.retain(|warning| said.insert(warning.clone()));
 }

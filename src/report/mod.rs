@@ -26,6 +26,7 @@ pub mod why;
 
 pub use crate::model::{Finding, Reason, plural};
 pub use about::complete;
+pub(crate) use build::said_once;
 pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
 pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
 pub use format::{Format, FormatOptions};

@@ -25,7 +25,8 @@ pub(in super::super) fn check(format: &str, text: &str) -> Found {
         "gitlab" => gitlab(text),
         "github" => github(text).map(drop),
         "html" => html(text).map(drop),
-        _ => Ok(()),
+        "human" => Ok(()),
+        _ => Err(format!("nobody here reads {format}")),
     }
 }
 
