@@ -250,6 +250,20 @@ fn every_gate_and_finding_that_the_code_names_is_explained() {
 }
 
 #[test]
+fn the_newest_version_that_is_known_of_a_provider_has_its_schemas() {
+    let text = std::fs::read(root().join("schema/crds.json")).expect("the table of schemas");
+    let table: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let roots: Vec<&str> = table["roots"].as_object().expect("roots").keys().map(String::as_str).collect();
+    for release in PROVIDERS.iter().filter_map(|provider| provider.release) {
+        let minor = format!("{}@{}.{}.", release.name, release.newest.major, release.newest.minor);
+        assert!(
+            roots.iter().any(|root| root.starts_with(&minor)),
+            "no schemas of {minor}x: an older minor would stand for it"
+        );
+    }
+}
+
+#[test]
 fn every_provider_has_a_folder_and_a_page() {
     for provider in PROVIDERS {
         assert!(root().join("providers").join(provider.name).is_dir(), "{} has no folder", provider.name);
