@@ -110,6 +110,28 @@ fn only_kinds_and_providers_name_kinds() {
     assert!(found.is_empty(), "names outside:\n{}", found.join("\n"));
 }
 
+/// Cluster API itself is no provider among others: its kinds are what the judge judges.
+#[test]
+fn the_judge_knows_no_provider() {
+    let providers = PROVIDERS.iter().map(|provider| provider.name).filter(|name| *name != "core");
+    let found: Vec<String> = sources()
+        .iter()
+        .filter(|source| source.room == "judge")
+        .flat_map(|source| {
+            let names = |line: &str| {
+                let words = |line: &str| {
+                    line.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect::<Vec<_>>()
+                };
+                line.contains("providers::")
+                    && words(line).iter().any(|word| providers.clone().any(|name| name == word))
+            };
+            let lines = source.text.lines().filter(|line| names(line)).map(str::to_owned).collect::<Vec<_>>();
+            lines.into_iter().map(|line| format!("{}: {line}", source.path.display()))
+        })
+        .collect();
+    assert!(found.is_empty(), "providers in the judge:\n{}", found.join("\n"));
+}
+
 /// The files that a pair comes through while it is judged.
 const WAY_OF_A_PAIR: &[&str] = &[
     "apiserver/admission.rs",

@@ -17,7 +17,7 @@ use crate::kinds::mirror::{Case, Mirror};
 use crate::kinds::{Role, Typed, Versions};
 use crate::model::{Act, Basis, Cause, Hold, Standing, Unit, Why, hold_of};
 use crate::object::{GroupKind, Key, Path, is_deleting};
-use crate::providers::{kind, machines, metal3, typed};
+use crate::providers::{hosts, kind, machines, typed};
 use crate::tree::Value;
 use crate::world::Coverage;
 use crate::world::LiveKind;
@@ -108,7 +108,7 @@ impl Assessment {
         let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         let mut out = Self {
-            hosts: is_due.then(|| metal3::free::free(live, key, has_all, get)).flatten(),
+            hosts: is_due.then(|| hosts::free(live, key, has_all, get)).flatten(),
             plays: Arc::clone(&stage.scene.once.plays),
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
             mirror,

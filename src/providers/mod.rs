@@ -14,6 +14,7 @@ pub mod gates;
 pub mod gcp;
 mod groups;
 pub mod hetzner;
+pub(crate) mod hosts;
 pub mod ionoscloud;
 pub mod k0smotron;
 pub mod kamaji;

@@ -10,9 +10,8 @@ use crate::kinds::contract::{CORE, MACHINE};
 use crate::kinds::fields::{annotation, target, text, wanted};
 use crate::model::{Action, Hold, Pair, Why};
 use crate::object::{Key, Path};
+use crate::providers::hosts::{HOST, HOST_OF_MACHINE, chooses, free, is_free, selector, template};
 use crate::providers::kind;
-use crate::providers::metal3::free::{chooses, free, is_free, selector, template};
-use crate::providers::metal3::{HOST, HOST_OF_MACHINE};
 use crate::tree::Value;
 use crate::world::LiveKind;
 
