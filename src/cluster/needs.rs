@@ -371,14 +371,14 @@ fn kin(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let nameless = plan.kinds.is_empty() && plan.release.as_ref().is_some_and(|release| release.known.is_none());
     let no_record = plan.release.is_none() && !asked.base_given;
     let asked_for: BTreeSet<Key> = plan.objects.iter().map(super::read::key).collect();
-    let is_alone = |object: &Object| {
+    let is_not_asked_for = |object: &Object| {
         let namespace = object.key.namespace.as_deref().or(home);
         let full = Key { namespace: namespace.map(str::to_owned), ..object.key.clone() };
         let is_listed = plan.kinds.contains_key(&GroupKind::new(&object.key.group, &object.key.kind));
         !plan.kinds.is_empty() && namespace.is_some() && !is_listed && !asked_for.contains(&full)
     };
     let tells = |object: &Object| {
-        inside::is_carrier(object) || controllers::is_one(object) || is_data(&object.key) && is_alone(object)
+        inside::is_carrier(object) || controllers::is_one(object) || is_data(&object.key) && is_not_asked_for(object)
     };
     let wanted = |object: &&Object| nameless || no_record && tells(object);
     let limit = if nameless { KIN } else { BY_NAME };
