@@ -286,8 +286,6 @@ func (b *bench) configDir() string { return filepath.Join(filepath.Dir(b.bin), "
 const managerNamespace = "capi-system"
 
 func (b *bench) startManager(manager *provider) error {
-	b.ports.release(manager.webhookPort)
-	b.ports.release(manager.healthPort)
 	return b.startProcess(manager.name, manager.arguments(b.kubeconfig), []string{
 		"POD_NAME=" + manager.name, "POD_NAMESPACE=" + managerNamespace, "POD_UID=" + manager.name, "POD_IP=127.0.0.1",
 	}, manager.healthPort)
@@ -298,7 +296,6 @@ func (b *bench) startFlux() error {
 	if err != nil {
 		return err
 	}
-	b.ports.release(port)
 	return b.startProcess(fluxProgram, []string{
 		"--watch-all-namespaces", "--events-addr=", "--metrics-addr=127.0.0.1:0", fmt.Sprintf("--health-addr=127.0.0.1:%d", port),
 	}, []string{"KUBECONFIG=" + b.kubeconfig, "RUNTIME_NAMESPACE=" + managerNamespace}, port)

@@ -115,35 +115,26 @@ func tail(file string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// ports hands out free ports and holds each until it is released just before its user starts, so that benches that
-// start at the same time do not get the same.
+// ports hands out the ports of one bench. They come from blocks below the ports that the kernel gives out by itself: one of those
+// can become the near end of some connection in the moment before its user listens on it.
 type ports struct {
-	held  map[int]net.Listener
-	block net.Listener
+	next, last int
+	signs      []net.Listener
 }
 
+// take finds a port for a process that is about to start.
 func (p *ports) take() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+	if p.next >= p.last {
+		first, last, err := p.takeBlock()
+		if err != nil {
+			return 0, err
+		}
+		p.next, p.last = first, last
 	}
-	if p.held == nil {
-		p.held = map[int]net.Listener{}
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	p.held[port] = listener
-	return port, nil
+	p.next++
+	return p.next - 1, nil
 }
 
-// release frees a port for the process that is about to listen on it.
-func (p *ports) release(port int) {
-	if listener, ok := p.held[port]; ok {
-		delete(p.held, port)
-		listener.Close()
-	}
-}
-
-// The workload clusters of one bench take consecutive ports, below those that the kernel gives out by itself.
 const (
 	firstBlock = 20000
 	lastBlock  = 32000
@@ -151,7 +142,7 @@ const (
 )
 
 // takeBlock finds consecutive free ports and makes them this bench's own: the first stays open as the sign for other
-// benches, the others are for the workload clusters.
+// benches, the others are for its managers or its workload clusters.
 func (p *ports) takeBlock() (first, last int, err error) {
 	blocks := (lastBlock - firstBlock) / blockSize
 	for _, block := range rand.Perm(blocks) {
@@ -161,7 +152,7 @@ func (p *ports) takeBlock() (first, last int, err error) {
 			continue
 		}
 		if free(base+1, base+blockSize-1) {
-			p.block = sign
+			p.signs = append(p.signs, sign)
 			return base + 1, base + blockSize - 1, nil
 		}
 		sign.Close()
