@@ -2,6 +2,7 @@
 //! Everything here is pure; reading comes before it and committing after it.
 
 mod first_install;
+#[cfg(feature = "serve")]
 mod given;
 mod question;
 mod set_back;
@@ -30,9 +31,12 @@ use crate::rules::{Rules, UserFault};
 use crate::tree::Value;
 use crate::world::{Unread, World};
 
-pub use self::given::judge_given;
-pub use self::question::{Apart, Beyond, Fault, Judgement, Question};
-pub use self::set_back::point_at;
+#[cfg(feature = "serve")]
+pub(crate) use self::given::judge_given;
+pub(crate) use self::question::Beyond;
+pub(crate) use self::question::{Apart, Judgement};
+pub use self::question::{Fault, Question};
+pub(crate) use self::set_back::point_at;
 
 /// What is said where the API server's answer is what the verdict comes from.
 const SERVER_IS_WORSE: &str =
@@ -72,7 +76,7 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
 ///
 /// # Errors
 /// When the stream cannot be read.
-pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
+pub(crate) fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fault> {
     let filled = filled(question, world)?;
     Ok(host::writes(&filled.text.stream()?.objects, world)?)
 }
@@ -81,7 +85,7 @@ pub fn writes(question: &Question, world: &World) -> Result<Vec<host::Write>, Fa
 ///
 /// # Errors
 /// As [`judge`].
-pub fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
+pub(crate) fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
     let Judgement { report, images, .. } = judge(question, world)?;
     let drained = report.rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
     Ok(Beyond { clusters: drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect(), images })
@@ -91,7 +95,7 @@ pub fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
 ///
 /// # Errors
 /// When the stream cannot be read.
-pub fn rendered(question: &Question, world: &World) -> Result<Inventory, Fault> {
+pub(crate) fn rendered(question: &Question, world: &World) -> Result<Inventory, Fault> {
     Ok(filled(question, world)?.text.stream()?.objects.clone())
 }
 
@@ -133,7 +137,7 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
 ///
 /// # Errors
 /// Everything that is wrong with the rules of the policy.
-pub fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
+pub(crate) fn rules(policy: &Policy) -> Result<Cow<'static, Rules>, Vec<UserFault>> {
     if policy.rules.is_empty() {
         return Ok(Cow::Borrowed(Rules::built_in()));
     }

@@ -6,7 +6,7 @@ use crate::model::Reason;
 
 /// The decision of a run: that of its weightiest reason.
 #[must_use]
-pub fn decide(reasons: &[Reason]) -> Decision {
+pub(crate) fn decide(reasons: &[Reason]) -> Decision {
     match reasons.iter().map(|reason| reason.decision).max() {
         None | Some(Decision::Warn) => Decision::Allow,
         Some(decision) => decision,

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use rollgate::host::{Host, HostKind, predict};
-use rollgate::judge::{Scene, classify};
-use rollgate::object::{Inventory, Key, Stream};
-use rollgate::rules::Rules;
-use rollgate::world::{Absent, Base, BaseKind, LiveKind, LiveSource, Provider, World};
-use rollgate::yaml;
+use rollgate::facade::host::{Host, HostKind, predict};
+use rollgate::facade::judge::{Scene, classify};
+use rollgate::facade::object::{Inventory, Key, Stream};
+use rollgate::facade::rules::Rules;
+use rollgate::facade::world::{Absent, Base, BaseKind, LiveKind, LiveSource, Provider, World};
+use rollgate::facade::yaml;
 use serde::Deserialize;
 
 #[derive(Deserialize, Default)]
@@ -86,7 +86,7 @@ fn run(folder: &Path) {
     let case = folder.file_name().expect("a name").to_string_lossy().into_owned();
     let text = std::fs::read(folder.join("expected.yaml")).expect("expected.yaml");
     let tree = yaml::read_json(&text, yaml::Span { start: 0, end: text.len() }).expect("YAML");
-    let expected: Expected = rollgate::tree::from_value(tree).unwrap_or_else(|error| panic!("{case}: {error}"));
+    let expected: Expected = rollgate::facade::tree::from_value(tree).unwrap_or_else(|error| panic!("{case}: {error}"));
     let world = world(objects(&folder.join("old.yaml")), &expected);
     let rendered = objects(&folder.join("new.yaml"));
     let mut pairs = predict(&rendered, &world).expect("a prediction").pairs;

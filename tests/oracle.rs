@@ -77,7 +77,7 @@ fn recordings(provider: &str) -> Vec<Recording> {
         name.starts_with(&format!("{provider}@")) && name.ends_with(".jsonl.gz")
     };
     let mut all: Vec<Recording> = files.filter(is_its).map(|file| Recording::read(&file)).collect();
-    all.sort_by_key(|one| rollgate::kinds::versions::parse(&one.version));
+    all.sort_by_key(|one| rollgate::facade::kinds::versions::parse(&one.version));
     all
 }
 

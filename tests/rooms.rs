@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rollgate::providers::PROVIDERS;
-use rollgate::rules::{Rules, Term, explain};
+use rollgate::facade::providers::PROVIDERS;
+use rollgate::facade::rules::{Rules, Term, explain};
 
 /// The rooms from the lowest to the highest: a room imports only rooms of lines above its own.
 const ORDER: &[&[&str]] = &[
@@ -31,6 +31,7 @@ const ORDER: &[&[&str]] = &[
     &["session"],
     &["serve"],
     &["cli"],
+    &["facade"],
 ];
 
 /// A file of the library without its tests, by its room.
@@ -211,6 +212,18 @@ fn no_room_imports_one_that_imports_it_and_all_look_down() {
         }
     }
     assert!(wrong.is_empty(), "imports that go the wrong way: {wrong:?}");
+}
+
+#[test]
+fn the_rooms_are_private_so_that_the_compiler_finds_what_nobody_uses() {
+    let lib = std::fs::read_to_string(root().join("lib.rs")).expect("the library");
+    let open: Vec<&str> = lib.lines().filter(|line| line.starts_with("pub ")).collect();
+    assert_eq!(open, ["pub mod cli;", "pub mod exit;", "pub mod facade;"]);
+    let facade = std::fs::read_to_string(root().join("facade.rs")).expect("the facade");
+    let whole: Vec<&str> =
+        facade.lines().filter(|line| line.contains("pub use") && !line.contains("crate::")).collect();
+    assert_eq!(whole, Vec::<&str>::new(), "it names items of this crate");
+    assert!(!facade.contains('*'), "it names each item");
 }
 
 #[test]

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as File;
 
-use rollgate::kinds::Versions;
-use rollgate::object::{Key, Path};
-use rollgate::rules::{ChangedLeaf, Rules};
-use rollgate::tree::{Value, json};
-use rollgate::yaml;
+use rollgate::facade::kinds::Versions;
+use rollgate::facade::object::{Key, Path};
+use rollgate::facade::rules::{ChangedLeaf, Rules};
+use rollgate::facade::tree::{Value, json};
+use rollgate::facade::yaml;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ fn cases() -> Vec<Case> {
         let bytes = std::fs::read(&path).expect("a readable file");
         let tree = yaml::read_json(&bytes, yaml::Span { start: 0, end: bytes.len() }).expect("YAML");
         let cases: Vec<Case> =
-            rollgate::tree::from_value(tree).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            rollgate::facade::tree::from_value(tree).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         out.extend(cases);
     }
     out

@@ -21,20 +21,20 @@ fn fresh(folder: &str, pages: Vec<(String, String)>) {
 
 #[test]
 fn the_pages_of_the_rules_are_fresh() {
-    fresh("docs/rules", rollgate::rules::pages());
+    fresh("docs/rules", rollgate::facade::rules::pages());
 }
 
 #[test]
 fn the_pages_of_the_providers_are_fresh() {
-    fresh("docs/providers", rollgate::providers::pages());
+    fresh("docs/providers", rollgate::facade::providers::pages());
 }
 
 #[test]
 fn the_reference_of_the_policy_and_the_words_are_fresh() {
     let pages = [
-        ("policy-reference.md", rollgate::policy::reference()),
-        ("exit-codes.md", rollgate::rules::exit_codes()),
-        ("words.md", rollgate::rules::words()),
+        ("policy-reference.md", rollgate::facade::policy::reference()),
+        ("exit-codes.md", rollgate::facade::rules::exit_codes()),
+        ("words.md", rollgate::facade::rules::words()),
     ];
     fresh("docs", pages.into_iter().map(|(name, text)| (name.to_owned(), text)).collect());
 }

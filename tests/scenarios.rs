@@ -35,9 +35,9 @@ const NOW: &str = "2026-11-21T12:00:00Z";
 
 fn scenario(folder: &Path) -> Scenario {
     let bytes = std::fs::read(folder.join("scenario.yaml")).expect("every scenario has a scenario.yaml");
-    let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
-    let value = rollgate::yaml::read_json(&bytes, span).expect("scenario.yaml is YAML");
-    rollgate::tree::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    let span = rollgate::facade::yaml::Span { start: 0, end: bytes.len() };
+    let value = rollgate::facade::yaml::read_json(&bytes, span).expect("scenario.yaml is YAML");
+    rollgate::facade::tree::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
 }
 
 /// The program with nothing of this machine in its environment.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rollgate::exit::Exit;
-use rollgate::host::{HostKind, ToldHost};
-use rollgate::model::Decision;
-use rollgate::object::Stream;
-use rollgate::session::{Base, Commit, Commitment, InForce, Input, Live, Session, Setup, Unobserved, Untold, Whence};
-use rollgate::tree::{Value, json};
-use rollgate::verdict;
-use rollgate::world::WriteMethod;
+use rollgate::facade::host::{HostKind, ToldHost};
+use rollgate::facade::model::Decision;
+use rollgate::facade::object::Stream;
+use rollgate::facade::session::{
+    Base, Commit, Commitment, InForce, Input, Live, Session, Setup, Unobserved, Untold, Whence,
+};
+use rollgate::facade::tree::{Value, json};
+use rollgate::facade::verdict;
+use rollgate::facade::world::WriteMethod;
 
 /// The clock of every question.
 const NOW: &str = "2025-10-10T12:00:00Z";

@@ -12,7 +12,7 @@ mod streams;
 mod tree;
 
 use base64::Engine as _;
-use rollgate::yaml;
+use rollgate::facade::yaml;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 

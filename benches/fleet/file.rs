@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rollgate::compare::redact::MarkKey;
-use rollgate::host::Host;
-use rollgate::object::{Inventory, Object};
-use rollgate::world::snapshot::Snapshot;
-use rollgate::world::{Base, BaseKind, LiveKind, files};
+use rollgate::facade::compare::redact::MarkKey;
+use rollgate::facade::host::Host;
+use rollgate::facade::object::{Inventory, Object};
+use rollgate::facade::world::snapshot::Snapshot;
+use rollgate::facade::world::{Base, BaseKind, LiveKind, files};
 use serde_json::Value;
 
 use crate::objects::{self, Layout};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use rollgate::tree::Value;
+use rollgate::facade::tree::Value;
 
 #[path = "../../tests/oracle/patch.rs"]
 mod patch;

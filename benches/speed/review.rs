@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use rollgate::host::Host;
-use rollgate::object::Stream;
-use rollgate::serve::cache::Cache;
-use rollgate::serve::judge::{Doubtful, Judge, Manner, Mode};
-use rollgate::serve::review;
-use rollgate::session::{InForce, Setup, Untold, Whence};
-use rollgate::tree::{Value, json};
-use rollgate::world::files;
+use rollgate::facade::host::Host;
+use rollgate::facade::object::Stream;
+use rollgate::facade::serve::cache::Cache;
+use rollgate::facade::serve::judge::{Doubtful, Judge, Manner, Mode};
+use rollgate::facade::serve::review;
+use rollgate::facade::session::{InForce, Setup, Untold, Whence};
+use rollgate::facade::tree::{Value, json};
+use rollgate::facade::world::files;
 use tokio::time::Duration;
 
 use crate::measure::Median;

@@ -5,11 +5,11 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::host::Host;
-use rollgate::late::{self, Reach};
-use rollgate::object::{Inventory, StreamText};
-use rollgate::policy::{self, Policy};
-use rollgate::world::{World, files};
+use rollgate::facade::host::Host;
+use rollgate::facade::late::{self, Reach};
+use rollgate::facade::object::{Inventory, StreamText};
+use rollgate::facade::policy::{self, Policy};
+use rollgate::facade::world::{World, files};
 
 const POLICY: &str = r#"
 apiVersion: rollgate.dev/v1alpha1

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::object::{Key, Stream};
+use rollgate::facade::object::{Key, Stream};
 
 fuzz_target!(|bytes: &[u8]| {
     let bytes: Arc<[u8]> = bytes.into();

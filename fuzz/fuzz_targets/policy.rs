@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::policy;
+use rollgate::facade::policy;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(first) = policy::parse("rollgate.yaml", bytes) else { return };

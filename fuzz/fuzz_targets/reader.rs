@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::yaml;
+use rollgate::facade::yaml;
 
 fuzz_target!(|stream: &[u8]| {
     let Ok(sections) = yaml::split(stream) else { return };

@@ -5,9 +5,9 @@
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use libfuzzer_sys::fuzz_target;
-use rollgate::compare::redact::{MarkKey, Redactor};
-use rollgate::object::{Key, Path};
-use rollgate::tree::{Value, json};
+use rollgate::facade::compare::redact::{MarkKey, Redactor};
+use rollgate::facade::object::{Key, Path};
+use rollgate::facade::tree::{Value, json};
 
 const CANARY: &str = "canary7Zq\"9+hunter";
 

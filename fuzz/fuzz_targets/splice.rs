@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::late::token;
-use rollgate::yaml::{self, Edit, New, Spot};
+use rollgate::facade::late::token;
+use rollgate::facade::yaml::{self, Edit, New, Spot};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(input) = std::str::from_utf8(input) else { return };

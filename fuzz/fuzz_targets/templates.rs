@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::gotemplate;
-use rollgate::tree::json;
+use rollgate::facade::gotemplate;
+use rollgate::facade::tree::json;
 
 fuzz_target!(|template: &str| {
     let values = json!({"image": "a/b:v1", "count": 3, "on": true, "empty": "", "list": ["x", "y"], "map": {"k": "v", "deep": {"n": 1}},

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rollgate::compare::redact::MarkKey;
-use rollgate::object::Inventory;
-use rollgate::world::snapshot::{self, Snapshot};
+use rollgate::facade::compare::redact::MarkKey;
+use rollgate::facade::object::Inventory;
+use rollgate::facade::world::snapshot::{self, Snapshot};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(mut first) = Snapshot::read(bytes) else { return };

@@ -3,7 +3,7 @@
 
 mod ledger;
 mod text;
-pub mod trailer;
+pub(crate) mod trailer;
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+pub use ledger::Ledger;
 pub(crate) use ledger::to_the_second;
-pub use ledger::{Flaw, Ledger, LedgerError, Malformed};
+pub(crate) use ledger::{Flaw, LedgerError, Malformed};
 
 /// A file with approvals.
-pub type File = crate::store::FileStore<Ledger>;
+pub(crate) type File = crate::store::FileStore<Ledger>;
 /// A ConfigMap with approvals.
 pub type Object = crate::store::ClusterStore<Ledger>;
 
 /// Uses that are kept of an approval; the oldest are forgotten.
-pub const MOST_USES: usize = 10;
+pub(crate) const MOST_USES: usize = 10;
 
 /// A yes to exactly one change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,7 +226,7 @@ impl FoundLedger {
 
 /// Sentences of gates with the sentences of the same gate together, in order.
 #[must_use]
-pub fn held<'r>(reasons: impl IntoIterator<Item = (&'r str, &'r str)>) -> Vec<Held> {
+pub(crate) fn held<'r>(reasons: impl IntoIterator<Item = (&'r str, &'r str)>) -> Vec<Held> {
     let mut gates: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (gate, says) in reasons {
         gates.entry(gate).or_default().push(says.to_owned());

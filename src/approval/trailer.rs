@@ -16,7 +16,7 @@ const MOST_IN_ONE: usize = 50;
 
 /// One commit of the change that is judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Commit {
+pub(crate) struct Commit {
     /// Its whole hash.
     pub hash: String,
     /// Who wrote it.
@@ -37,7 +37,7 @@ pub struct Commit {
 
 /// Somebody, as Git was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Person {
+pub(crate) struct Person {
     /// Name.
     pub name: String,
     /// Mail address.
@@ -46,7 +46,7 @@ pub struct Person {
 
 /// What the signature of a commit proves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Signature {
+pub(crate) enum Signature {
     /// Nobody looked.
     #[default]
     NotAsked,
@@ -59,7 +59,7 @@ pub enum Signature {
 impl Person {
     /// Somebody from `Anna <anna@example.org>`; a mail address alone is one too.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match text.rsplit_once('<').and_then(|(name, rest)| Some((name, rest.split_once('>')?.0))) {
             Some((name, mail)) => Self { name: name.trim().to_owned(), mail: mail.trim().to_owned() },
             None => Self { name: String::new(), mail: text.trim().to_owned() },
@@ -88,7 +88,7 @@ impl Commit {
 
 /// What the trailers of a change approve; the fault where the commits could not be read.
 #[must_use]
-pub fn found(rules: &ApprovalTrailer, place: &str, commits: Result<Vec<Commit>, String>) -> FoundLedger {
+pub(crate) fn found(rules: &ApprovalTrailer, place: &str, commits: Result<Vec<Commit>, String>) -> FoundLedger {
     let (commits, unread) = match commits {
         Ok(commits) => (commits, None),
         Err(why) => (Vec::new(), Some(why)),
@@ -255,7 +255,7 @@ fn has_odd(value: &Value) -> bool {
 ///
 /// # Errors
 /// When nobody could read that trailer again.
-pub fn message(name: &str, approval: &Approval) -> Result<String, String> {
+pub(crate) fn message(name: &str, approval: &Approval) -> Result<String, String> {
     let subject: String = one_line(&approval.reason).chars().take(100).collect();
     let mut text = format!("Approve: {subject}\n\n");
     let mut line = |label: &str, value: &str| text.extend([format!("{label} {}\n", one_line(value))]);

@@ -18,7 +18,7 @@ pub(super) type Pointed = BTreeSet<ObjectRead>;
 pub(super) const CONTROL_PLANE_LABEL: &str = contract::OF_CONTROL_PLANE;
 
 /// What control-plane Machines and owners of Machines point at.
-pub(super) fn pointed(live: &Inventory) -> Pointed {
+pub(crate) fn pointed(live: &Inventory) -> Pointed {
     let mut found = Pointed::new();
     for object in live.objects() {
         let Ok(value) = object.value() else { continue };

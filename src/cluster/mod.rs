@@ -12,8 +12,8 @@ mod inline;
 mod installed;
 mod kubeconfig;
 mod list;
-pub mod needs;
-pub mod plan;
+pub(crate) mod needs;
+pub(crate) mod plan;
 mod prune;
 mod read;
 mod record;
@@ -26,9 +26,12 @@ mod unserved;
 mod watch;
 mod workload;
 
-pub use self::history::Recorded;
-pub use self::reflect::{Installed, News, Watched, pointed};
-pub use self::watch::Watches;
+#[cfg(feature = "serve")]
+pub(crate) use self::follow::pointed;
+pub(crate) use self::history::Recorded;
+#[cfg(feature = "serve")]
+pub(crate) use self::reflect::{Installed, News, Watched};
+pub(crate) use self::watch::Watches;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};

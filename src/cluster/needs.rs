@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Owners;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
 use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
-pub use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
+pub(crate) use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use crate::kinds::contract::{
     CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL, MACHINE_SET,
 };
@@ -24,7 +24,7 @@ const BY_NAME: usize = 32;
 
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct PlannedFrom<'a> {
+pub(crate) struct PlannedFrom<'a> {
     /// The rendered objects.
     pub rendered: &'a Inventory,
     /// The policy.
@@ -43,7 +43,7 @@ pub struct PlannedFrom<'a> {
 ///
 /// # Errors
 /// When a rendered CAPI object is not what Kubernetes reads.
-pub fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
+pub(crate) fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
     let mut plan = ReadPlan::default();
     let home = asked.host.host.namespace.as_deref();
     let mut namespaces = BTreeSet::new();
@@ -76,7 +76,7 @@ pub fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
 /// Says what must be read to ask all owners of Machines in these namespaces, or everywhere, how they stand: no stream names them.
 /// Where a list of everything is forbidden, that of the namespace of the context is read.
 #[must_use]
-pub fn of_owners(policy: &Policy, owners: &Owners<'_>, home: &str) -> ReadPlan {
+pub(crate) fn of_owners(policy: &Policy, owners: &Owners<'_>, home: &str) -> ReadPlan {
     let mut plan = ReadPlan::default();
     let claimed = PROVIDERS.iter().flat_map(|provider| provider.kinds).filter(|kind| kind.mirror.is_some());
     for kind in claimed {

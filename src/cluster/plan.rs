@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::{Driver, ReleaseName};
-pub use crate::object::GroupKind;
+pub(crate) use crate::object::GroupKind;
 
 /// Which namespaces are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource};
-use super::plan::{GroupKind, Keep, ObjectRead, ReadPlan};
+use super::plan::{GroupKind, Keep, ReadPlan};
 use super::read::refused;
-use super::{Cluster, WorldRead, follow, installed, list};
+use super::{Cluster, WorldRead, installed, list};
 use crate::object::{Inventory, Key, Object};
 use crate::providers::PROVIDERS;
 use crate::tree::Value;
@@ -197,12 +197,6 @@ impl Cluster {
             }
         }
     }
-}
-
-/// What an owner or another object points at: templates, classes, control planes.
-#[must_use]
-pub fn pointed(objects: &Inventory) -> BTreeSet<ObjectRead> {
-    follow::pointed(objects)
 }
 
 /// One event of a watch.

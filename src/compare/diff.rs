@@ -25,7 +25,7 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
 
 /// Every place where two parts of objects differ, with paths that start at these parts; nothing is left out.
 #[must_use]
-pub fn part_changes(before: &Value, after: &Value) -> Vec<Change> {
+pub(crate) fn part_changes(before: &Value, after: &Value) -> Vec<Change> {
     part_changes_within(before, after, Layers::default())
 }
 

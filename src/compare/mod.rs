@@ -4,11 +4,13 @@
 mod diff;
 mod lists;
 mod noise;
-pub mod redact;
+pub(crate) mod redact;
 mod semantic;
 mod within;
 
-pub use crate::model::{Action, Basis, Change, Pair, Within};
-pub use diff::{changes, part_changes};
-pub use noise::without_identity;
+pub use crate::model::{Action, Change, Pair};
+pub(crate) use crate::model::{Basis, Within};
+pub use diff::changes;
+pub(crate) use diff::part_changes;
+pub(crate) use noise::without_identity;
 pub(crate) use semantic::same_amount;

@@ -51,7 +51,7 @@ pub(super) fn is_mark_noise(marks: &str, key: &str) -> bool {
 /// Takes out of a template what its name alone decides, so that two templates can be compared by content:
 /// names, owners, and annotations that hold a checksum.
 #[must_use]
-pub fn without_identity(template: &Value) -> Value {
+pub(crate) fn without_identity(template: &Value) -> Value {
     let mut bare = template.clone();
     if let Some(metadata) = bare.get_mut("metadata").and_then(Value::as_object_mut) {
         for key in ["name", "namespace", "ownerReferences", "finalizers"] {

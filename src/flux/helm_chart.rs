@@ -21,7 +21,7 @@ const DEFAULTS: [(&str, Option<&str>); 5] = [
 /// Where the HelmChart of a HelmRelease is, and what it says; `None` where it has no `spec.chart` (helm-controller
 /// `internal/reconcile/helmchart_template.go`, `buildHelmChartFromTemplate`).
 #[must_use]
-pub fn wanted(release: &Value) -> Option<(String, String, Value)> {
+pub(crate) fn wanted(release: &Value) -> Option<(String, String, Value)> {
     let chart = release.pointer("/spec/chart").filter(|chart| chart.is_object())?;
     let own = text(release, "/metadata/namespace")?;
     let name = format!("{own}-{}", text(release, "/metadata/name")?);
@@ -47,7 +47,7 @@ pub fn wanted(release: &Value) -> Option<(String, String, Value)> {
 
 /// What has to be merged into a HelmChart so that it says what is wanted; `None` where it does.
 #[must_use]
-pub fn difference(there: &Value, wanted: &Value) -> Option<Value> {
+pub(crate) fn difference(there: &Value, wanted: &Value) -> Option<Value> {
     let mut merge = Map::new();
     let empty = Map::new();
     let say = wanted.get("spec").and_then(Value::as_object).unwrap_or(&empty);
@@ -73,7 +73,7 @@ pub fn difference(there: &Value, wanted: &Value) -> Option<Value> {
 
 /// The object that serves the chart of a release, there or not.
 #[must_use]
-pub fn key(release: &Value) -> Option<Key> {
+pub(crate) fn key(release: &Value) -> Option<Key> {
     let (namespace, kind, name) = match wanted(release) {
         Some((namespace, name, _)) => (namespace, "HelmChart".to_owned(), name),
         None => {

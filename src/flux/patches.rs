@@ -10,7 +10,7 @@ use crate::yaml::double_quoted;
 
 /// Why a late value cannot be written by a patch.
 #[derive(Debug, thiserror::Error)]
-pub enum NoPatch {
+pub(crate) enum NoPatch {
     /// A patch would show it.
     #[error(
         "{0}: a patch stands in the HelmRelease, where everybody reads it, and a Secret does not; \
@@ -39,7 +39,7 @@ pub enum NoPatch {
 ///
 /// # Errors
 /// When a patch cannot say it.
-pub fn patches(before: &[Object], after: &[Object]) -> Result<Option<String>, NoPatch> {
+pub(crate) fn patches(before: &[Object], after: &[Object]) -> Result<Option<String>, NoPatch> {
     let mut seen = BTreeSet::new();
     let mut entries = String::new();
     for (at, old) in before.iter().enumerate() {

@@ -9,11 +9,11 @@ use crate::store::cluster::OURS;
 
 /// The values of one object, a text a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Published(BTreeMap<String, String>);
+pub(crate) struct Published(BTreeMap<String, String>);
 
 /// Why values cannot be published in an object.
 #[derive(Debug, thiserror::Error)]
-pub enum PublishError {
+pub(crate) enum PublishError {
     /// Somebody else made it.
     #[error(
         "{place} is not one that rollgate wrote (it has no label {}={}), so it is left as it is; give another --name, or delete it first",
@@ -49,7 +49,7 @@ pub enum PublishError {
 
 /// What becomes of an object by publishing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub(crate) enum Became {
     /// It was not there.
     Created,
     /// It said something else.
@@ -64,7 +64,7 @@ impl Published {
     ///
     /// # Errors
     /// When a late value has moved.
-    pub fn put(
+    pub(crate) fn put(
         &mut self,
         place: &str,
         (key, text): (&str, &str),

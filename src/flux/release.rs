@@ -12,11 +12,11 @@ use crate::tree::{Map, Value, json};
 const LONGEST: usize = 53;
 
 /// Why a HelmRelease with a kubeconfig is not rendered.
-pub const REMOTE: &str = "it installs into another cluster (spec.kubeConfig)";
+pub(crate) const REMOTE: &str = "it installs into another cluster (spec.kubeConfig)";
 
 /// Where the chart of a HelmRelease comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub(crate) struct Source {
     /// `GitRepository`, `HelmRepository`, `OCIRepository`, ...
     pub kind: String,
     /// Its namespace.
@@ -41,7 +41,7 @@ impl std::fmt::Display for Source {
 
 /// What post-renderers see of a chart's hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hooks {
+pub(crate) enum Hooks {
     /// Both in one stream.
     Combined,
     /// The manifests alone.
@@ -52,7 +52,7 @@ pub enum Hooks {
 
 /// A HelmRelease as far as it decides what is rendered.
 #[derive(Debug, Clone)]
-pub struct Release {
+pub(crate) struct Release {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -75,13 +75,13 @@ pub struct Release {
 
 /// Whether an object is a HelmRelease.
 #[must_use]
-pub fn is_one(object: &Object) -> bool {
+pub(crate) fn is_one(object: &Object) -> bool {
     object.key.group == RELEASES && object.key.kind == "HelmRelease"
 }
 
 /// The name of a release, cut where it is too long for Helm (helm-controller `internal/release/name.go`, `ShortenName`).
 #[must_use]
-pub fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     if name.len() <= LONGEST {
         return name.to_owned();
     }
@@ -94,7 +94,7 @@ impl Release {
     ///
     /// # Errors
     /// Where it is none that helm-controller takes, or it asks for what is not rendered here.
-    pub fn of(object: &Object, home: &str) -> Result<Self, String> {
+    pub(crate) fn of(object: &Object, home: &str) -> Result<Self, String> {
         let value = object.value().map_err(|error| error.to_string())?.into_owned();
         let word = |pointer: &str| text(&value, pointer).filter(|text| !text.is_empty());
         let namespace = object.key.namespace.clone().unwrap_or_else(|| home.to_owned());
@@ -138,7 +138,7 @@ impl Release {
 
     /// Whether a write of `now` lets go what this one held back, or tells Flux to do everything anew.
     #[must_use]
-    pub fn wakes(&self, now: &Self) -> bool {
+    pub(crate) fn wakes(&self, now: &Self) -> bool {
         let rests = |one: &Self| one.value.pointer("/spec/suspend") == Some(&Value::Bool(true));
         let forced = |one: &Self, name: &str| annotation(&one.value, name).map(str::to_owned);
         let is_forced = |name: &str| forced(now, name).is_some() && forced(now, name) != forced(self, name);
@@ -148,7 +148,7 @@ impl Release {
 
     /// What it says, without when it is done.
     #[must_use]
-    pub fn content(&self) -> Value {
+    pub(crate) fn content(&self) -> Value {
         let mut spec = self.value.get("spec").cloned().unwrap_or_default();
         for field in ["interval", "retryInterval", "timeout"] {
             drop(spec.as_object_mut().and_then(|spec| spec.remove(field)));
@@ -158,33 +158,33 @@ impl Release {
 
     /// What of it makes Flux write over what has drifted, whatever is rendered.
     #[must_use]
-    pub fn corrects(&self) -> [Option<&Value>; 2] {
+    pub(crate) fn corrects(&self) -> [Option<&Value>; 2] {
         ["/spec/driftDetection", "/spec/upgrade/serverSideApply"].map(|pointer| self.value.pointer(pointer))
     }
 
     /// Whether Flux writes the definitions of the chart's `crds` (helm-controller `internal/action/crds.go`).
     #[must_use]
-    pub fn writes_definitions(&self, first: bool) -> bool {
+    pub(crate) fn writes_definitions(&self, first: bool) -> bool {
         let (pointer, default) = if first { ("/spec/install/crds", "Create") } else { ("/spec/upgrade/crds", "Skip") };
         text(&self.value, pointer).filter(|text| !text.is_empty()).unwrap_or(default) != "Skip"
     }
 
     /// Whether upgrades replace objects whole, where they are not applied.
     #[must_use]
-    pub fn replaces(&self) -> bool {
+    pub(crate) fn replaces(&self) -> bool {
         self.value.pointer("/spec/upgrade/force") == Some(&Value::Bool(true))
     }
 
     /// How it is called.
     #[must_use]
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
     /// The kustomizations of its post-renderers over `input`, in their order (helm-controller
     /// `internal/postrender/kustomize.go`).
     #[must_use]
-    pub fn kustomizations(&self, input: &str) -> Vec<Value> {
+    pub(crate) fn kustomizations(&self, input: &str) -> Vec<Value> {
         let all = list(&self.value, "/spec/postRenderers").filter_map(|one| one.get("kustomize"));
         all.map(|one| {
             let pick = |item: &Value, fields: &[&str]| {
@@ -211,7 +211,7 @@ impl Release {
     /// The transformers of what it adds to all objects: common labels and annotations, and the labels by which an object is found to
     /// be of this HelmRelease, which win (`internal/postrender/build.go`, `common_renderer.go`).
     #[must_use]
-    pub fn metadata(&self) -> Vec<Value> {
+    pub(crate) fn metadata(&self) -> Vec<Value> {
         let common = |field: &str| {
             let map = self.value.pointer(&format!("/spec/commonMetadata/{field}")).and_then(Value::as_object);
             map.cloned().unwrap_or_default()
@@ -271,7 +271,7 @@ fn source(value: &Value, namespace: &str) -> Result<Source, String> {
 ///
 /// # Errors
 /// Where it does not say.
-pub fn of_helm_chart(chart: &Value, reference: &Source) -> Result<Source, String> {
+pub(crate) fn of_helm_chart(chart: &Value, reference: &Source) -> Result<Source, String> {
     let spec = chart.get("spec").unwrap_or(&Value::Null);
     let word = |pointer: &str| text(spec, pointer).filter(|text| !text.is_empty()).map(str::to_owned);
     let (Some(kind), Some(name), Some(_)) = (word("/sourceRef/kind"), word("/sourceRef/name"), word("/chart")) else {

@@ -14,7 +14,7 @@ const DEEPEST: usize = 30;
 
 /// Why nothing was set. A text never stands in it, as it may be secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// The text is over. At the end of a whole line that is no fault.
     #[error("its end is reached too early")]
     End,
@@ -25,7 +25,7 @@ pub enum Refusal {
 
 /// What a text is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// What it looks like.
     Typed,
     /// What it looks like; an integer as a number that was read, so that nothing has to be set beside the values file.
@@ -38,7 +38,7 @@ pub enum Taken {
 ///
 /// # Errors
 /// Where Helm refuses it.
-pub fn parse_into(line: &str, into: &Shared, taken: Taken) -> Result<(), Refusal> {
+pub(crate) fn parse_into(line: &str, into: &Shared, taken: Taken) -> Result<(), Refusal> {
     let mut parser = Parser { rest: line, taken };
     loop {
         match parser.key(into, 0) {

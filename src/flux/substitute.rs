@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Why a document was not filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SubstituteFault {
+pub(crate) enum SubstituteFault {
     /// kustomize-controller refuses the document too.
     #[error("${{...}} in it is none that Flux reads")]
     Bad,
@@ -29,7 +29,7 @@ fn is_name(name: &str) -> bool {
 ///
 /// # Errors
 /// Where Flux refuses it, or it needs what is not computed here.
-pub fn fill(text: &str, variables: &BTreeMap<String, String>) -> Result<String, SubstituteFault> {
+pub(crate) fn fill(text: &str, variables: &BTreeMap<String, String>) -> Result<String, SubstituteFault> {
     if variables.is_empty() {
         return Ok(text.to_owned());
     }

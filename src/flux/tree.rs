@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::tree::{Map, Value};
 
 /// A map that may be shared.
-pub type Shared = Rc<RefCell<BTreeMap<String, ValueNode>>>;
+pub(crate) type Shared = Rc<RefCell<BTreeMap<String, ValueNode>>>;
 
 /// One value.
 #[derive(Debug, Clone)]
-pub enum ValueNode {
+pub(crate) enum ValueNode {
     /// Anything that holds nothing further, as JSON or YAML gave it.
     Plain(Value),
     /// An integer that a reference with a path set: templates see another type than in numbers that were read.
@@ -25,14 +25,14 @@ pub enum ValueNode {
 
 /// A map of its own.
 #[must_use]
-pub fn map() -> Shared {
+pub(crate) fn map() -> Shared {
     Shared::default()
 }
 
 impl ValueNode {
     /// Takes over a tree.
     #[must_use]
-    pub fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Object(object) => Self::Map(of_map(object)),
             Value::Array(items) => Self::List(Rc::new(RefCell::new(items.iter().map(Self::of).collect()))),
@@ -42,19 +42,19 @@ impl ValueNode {
 
     /// What `null` is.
     #[must_use]
-    pub const fn null() -> Self {
+    pub(crate) const fn null() -> Self {
         Self::Plain(Value::Null)
     }
 
     /// A text.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Plain(Value::from(text.into()))
     }
 
     /// The tree, with the integers of [`ValueNode::Integer`] as numbers.
     #[must_use]
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Plain(value) => value.clone(),
             Self::Integer(number) => Value::from(*number),
@@ -66,21 +66,21 @@ impl ValueNode {
 
 /// Takes over a map.
 #[must_use]
-pub fn of_map(object: &Map) -> Shared {
+pub(crate) fn of_map(object: &Map) -> Shared {
     let entries = object.iter().map(|(name, value)| (name.to_string(), ValueNode::of(value)));
     Rc::new(RefCell::new(entries.collect()))
 }
 
 /// A map as JSON.
 #[must_use]
-pub fn to_map(map: &Shared) -> Map {
+pub(crate) fn to_map(map: &Shared) -> Map {
     map.borrow().iter().map(|(name, node)| (name.clone(), node.to_value())).collect()
 }
 
 /// Merges two maps: a new one, in which what both have as maps is merged, and all else is that of the second, shared with it
 /// (fluxcd/pkg `chartutil/merge.go`, `MergeMaps`).
 #[must_use]
-pub fn merged(first: &Shared, second: &Shared) -> Shared {
+pub(crate) fn merged(first: &Shared, second: &Shared) -> Shared {
     let mut out = first.borrow().clone();
     for (name, node) in second.borrow().iter() {
         let both = match (out.get(name), node) {
@@ -94,7 +94,7 @@ pub fn merged(first: &Shared, second: &Shared) -> Shared {
 
 /// The integers of a tree that templates must see as such, each as `helm --set` takes it.
 #[must_use]
-pub fn integers(map: &Shared) -> Vec<String> {
+pub(crate) fn integers(map: &Shared) -> Vec<String> {
     let mut out = Vec::new();
     for (name, node) in map.borrow().iter() {
         collect(node, &escaped(name), &mut out);

@@ -12,7 +12,7 @@ use crate::yaml;
 
 /// One entry of `spec.valuesFrom`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+pub(crate) struct Reference {
     /// `ConfigMap` or `Secret`.
     pub kind: String,
     /// Its name, in the namespace of the HelmRelease.
@@ -28,11 +28,11 @@ pub struct Reference {
 }
 
 /// What a source of values holds: its data, decoded. `None` is an object that is proven absent.
-pub type Data = BTreeMap<String, Vec<u8>>;
+pub(crate) type Data = BTreeMap<String, Vec<u8>>;
 
 /// Why there are no values. It names the object and the key, and never what stands there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ValuesFault {
+pub(crate) enum ValuesFault {
     /// The object is not there, so helm-controller waits.
     #[error("{0} is not there, so Flux does not install or upgrade")]
     Missing(String),
@@ -55,18 +55,18 @@ pub enum ValuesFault {
 
 /// Values, ready for Helm.
 #[derive(Debug, Clone)]
-pub struct Values(Shared);
+pub(crate) struct Values(Shared);
 
 impl Values {
     /// As a values file.
     #[must_use]
-    pub fn to_map(&self) -> Map {
+    pub(crate) fn to_map(&self) -> Map {
         tree::to_map(&self.0)
     }
 
     /// What has to be set beside that file, as `--set` takes it, so that templates see the type that they see in Flux.
     #[must_use]
-    pub fn integers(&self) -> Vec<String> {
+    pub(crate) fn integers(&self) -> Vec<String> {
         tree::integers(&self.0)
     }
 
@@ -81,7 +81,7 @@ impl Values {
 ///
 /// # Errors
 /// The first that is refused.
-pub fn references(release: &Value) -> Result<Vec<Reference>, ValuesFault> {
+pub(crate) fn references(release: &Value) -> Result<Vec<Reference>, ValuesFault> {
     list(release, "/spec/valuesFrom").map(reference).collect()
 }
 
@@ -136,7 +136,7 @@ fn is_path(path: &str) -> bool {
 
 /// Whether the inline values are none that Flux sees: what is no map is dropped without a word (`HelmRelease.GetValues`).
 #[must_use]
-pub fn are_dropped(release: &Value) -> bool {
+pub(crate) fn are_dropped(release: &Value) -> bool {
     release.pointer("/spec/values").is_some_and(|values| !values.is_object() && !values.is_null())
 }
 
@@ -144,7 +144,7 @@ pub fn are_dropped(release: &Value) -> bool {
 ///
 /// # Errors
 /// Where helm-controller composes none, or a source could not be read.
-pub fn compose(
+pub(crate) fn compose(
     release: &Value,
     references: &[Reference],
     mut look: impl FnMut(&Reference) -> Result<Option<Data>, String>,
@@ -212,7 +212,7 @@ fn put(into: &Shared, path: &str, value: &str, taken: Option<Taken>) -> Result<(
 ///
 /// # Errors
 /// Where it is none that the API server takes, or it is encrypted.
-pub fn data(object: &Value) -> Result<Data, String> {
+pub(crate) fn data(object: &Value) -> Result<Data, String> {
     use base64::Engine as _;
     if object.get("sops").is_some() {
         return Err("is encrypted".to_owned());

@@ -26,7 +26,7 @@ const OF_THE_CHANGE: [&str; 8] =
     ["in-place", "scale", "latent", "rollout", "rejected", "delete", "unknown", "infrastructure"];
 
 /// What an approval is compared with.
-pub struct ToApprove<'a> {
+pub(crate) struct ToApprove<'a> {
     /// Hash of what affects Machines.
     pub digest: &'a str,
     /// The key that its marks were made with, where it has some.
@@ -48,7 +48,7 @@ impl std::fmt::Debug for ToApprove<'_> {
 
 /// What became of the approvals.
 #[derive(Debug, Clone, Default)]
-pub struct Approved {
+pub(crate) struct Approved {
     /// How each of them stands to this run.
     pub reports: Vec<ApprovalReport>,
     /// Those that let it through, with their places as the policy names them.
@@ -57,13 +57,13 @@ pub struct Approved {
 
 /// Whether a hold of this gate can be approved at all.
 #[must_use]
-pub fn can_lift(gate: &str) -> bool {
+pub(crate) fn can_lift(gate: &str) -> bool {
     !NEVER.contains(&gate)
 }
 
 /// Whether an approval alone would let through what a report holds, and the policy names a place for one.
 #[must_use]
-pub fn is_approvable(report: &Report, policy: &Policy) -> bool {
+pub(crate) fn is_approvable(report: &Report, policy: &Policy) -> bool {
     let held = |one: &Reason| one.decision < Decision::Undecided || can_lift(&one.gate);
     let is_undecided = report.reasons.iter().any(|one| one.decision == Decision::Undecided);
     let holds = report.reasons.iter().any(|one| one.decision == Decision::Hold);
@@ -73,7 +73,7 @@ pub fn is_approvable(report: &Report, policy: &Policy) -> bool {
 /// A hold where the stream itself writes an object in which approvals are kept, or the policy of this run (`source`): whoever writes a
 /// chart would approve it.
 #[must_use]
-pub fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
+pub(crate) fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
     let names: Vec<&str> = policy.approvals.from.iter().filter_map(ApprovalPlace::config_map).collect();
     let is_here =
         |key: &Key, home: Option<&str>| key.namespace.is_none() || home.is_none() || key.namespace.as_deref() == home;
@@ -97,7 +97,7 @@ pub fn written(policy: &Policy, source: &str, rendered: &Inventory, home: Option
 }
 
 /// Turns holds that were approved into warnings. Where nothing is held, nothing is said of approvals, and none is used.
-pub fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &ToApprove<'_>) -> Approved {
+pub(crate) fn lift(judged: &Judged<'_>, reasons: &mut [Reason], asked: &ToApprove<'_>) -> Approved {
     let mut approved = Approved::default();
     let policy = judged.policy;
     if policy.approvals.is_nowhere() || !reasons.iter().any(|reason| reason.decision == Decision::Hold) {
@@ -223,7 +223,7 @@ fn standing(judged: &Judged<'_>, approval: &Approval, asked: &ToApprove<'_>) -> 
 
 /// Why the policy does not count an approval, whatever it is for.
 #[must_use]
-pub fn by_policy(policy: &Policy, approval: &Approval) -> Option<(Standing, String)> {
+pub(crate) fn by_policy(policy: &Policy, approval: &Approval) -> Option<(Standing, String)> {
     let by = approval.by.as_deref().unwrap_or("nobody");
     // A name may stand with the job that it was given in: `anna (https://ci/job/7)`.
     let name = by.split(" (").next().unwrap_or(by);
@@ -254,7 +254,7 @@ fn more(judged: &Judged<'_>, approval: &Approval) -> Option<(Standing, String)> 
 
 /// Machines of several owners, each counted once; `None` where the number of one owner's is not known.
 #[must_use]
-pub fn machines(rollouts: &[Rollout]) -> Option<u64> {
+pub(crate) fn machines(rollouts: &[Rollout]) -> Option<u64> {
     counted(rollouts).try_fold(0_u64, |sum, rollout| Some(sum.saturating_add(rollout.machines?)))
 }
 
@@ -306,7 +306,7 @@ fn comparable(message: &str) -> String {
 
 /// The clusters that a change touches, with their uids.
 #[must_use]
-pub fn clusters(judged: &Judged<'_>) -> Vec<ClusterId> {
+pub(crate) fn clusters(judged: &Judged<'_>) -> Vec<ClusterId> {
     let of_rollouts = judged.classified.rollouts.iter();
     let of_rollouts = of_rollouts.map(|rollout| (rollout.owner.namespace.clone(), rollout.cluster.clone()));
     let of_pairs = judged.pairs.iter().filter(|pair| pair.effect > Effect::None);

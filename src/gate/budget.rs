@@ -116,7 +116,7 @@ fn each(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Count
 
 /// The limits of a day.
 #[must_use]
-pub const fn limits(policy: &Policy) -> Limits {
+pub(crate) const fn limits(policy: &Policy) -> Limits {
     let budget = &policy.gates.budget;
     Limits { per_day: budget.per_day, per_cluster: budget.per_cluster_and_day }
 }
@@ -181,7 +181,7 @@ fn entry(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Coun
 
 /// What has to be noted before it goes out; nothing where no Machine goes, or the policy names no place for it.
 #[must_use]
-pub fn spending(judged: &Judged<'_>) -> Option<Spending> {
+pub(crate) fn spending(judged: &Judged<'_>) -> Option<Spending> {
     judged.policy.gates.budget.history.as_ref()?;
     let entry = entry(judged, &clusters(judged));
     if entry.clusters.is_empty() {
@@ -196,7 +196,7 @@ pub fn spending(judged: &Judged<'_>) -> Option<Spending> {
 
 /// A hold where the stream itself writes the object in which it is noted what went out.
 #[must_use]
-pub fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
+pub(crate) fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>) -> Vec<Reason> {
     let Some((told, name)) = policy.gates.budget.history.as_ref().and_then(HistoryPlace::config_map) else {
         return Vec::new();
     };

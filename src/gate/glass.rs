@@ -29,12 +29,12 @@ pub struct Wish {
 
 /// How long one reason opens the gate.
 #[must_use]
-pub fn longest(glass: &BreakGlass) -> Duration {
+pub(crate) fn longest(glass: &BreakGlass) -> Duration {
     glass.longest.as_deref().and_then(|text| policy::duration(text).ok()).unwrap_or(HOUR)
 }
 
 /// Turns all holds into warnings, or none: the report of it, and what must be written down with its place as the policy names it.
-pub fn lift(
+pub(crate) fn lift(
     judged: &Judged<'_>,
     reasons: &mut [Reason],
     asked: &ToApprove<'_>,
@@ -134,7 +134,7 @@ fn refusal(judged: &Judged<'_>, reasons: &[Reason], entry: &Approval) -> Result<
 }
 
 /// Of several ways in which a stream may be written, what was broken for one was broken for the install.
-pub fn join(report: &mut Report, other: Option<BreakGlassReport>) {
+pub(crate) fn join(report: &mut Report, other: Option<BreakGlassReport>) {
     let Some(other) = other.filter(|other| other.opened) else { return };
     if report.decision > Decision::Warn {
         return;
@@ -149,7 +149,7 @@ pub fn join(report: &mut Report, other: Option<BreakGlassReport>) {
 }
 
 /// Says it where every format shows it: as the first reason, or as a warning where it opened nothing.
-pub fn tell(report: &mut Report) {
+pub(crate) fn tell(report: &mut Report) {
     let Some(glass) = &report.break_glass else { return };
     if glass.opened {
         let kept = match (&glass.place, &glass.id) {
@@ -165,7 +165,7 @@ pub fn tell(report: &mut Report) {
 }
 
 /// Takes back what was said of a glass that stays whole after all.
-pub fn shut(report: &mut Report, why: &str) {
+pub(crate) fn shut(report: &mut Report, why: &str) {
     if let Some(glass) = report.break_glass.as_mut().filter(|glass| glass.opened) {
         (glass.opened, glass.message) = (false, why.to_owned());
         report.reasons.retain(|reason| reason.gate != GATE);
@@ -173,4 +173,4 @@ pub fn shut(report: &mut Report, why: &str) {
 }
 
 /// How the reason is called.
-pub const GATE: &str = "break-glass";
+pub(crate) const GATE: &str = "break-glass";

@@ -32,7 +32,7 @@ struct Wanted<'j> {
 
 /// The addresses that may be asked about: those of images of Machines that this write makes.
 #[must_use]
-pub fn addresses(judged: &Judged<'_>) -> Vec<String> {
+pub(crate) fn addresses(judged: &Judged<'_>) -> Vec<String> {
     let images = &judged.policy.images;
     let asks = !images.servers.is_empty();
     let is_asked = |gates: &Gates| decision(HealthGates::of_images(gates.health.images, asks)) != Decision::Allow;

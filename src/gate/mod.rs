@@ -1,15 +1,15 @@
 //! Checks that can hold an install, one file a gate. A gate reads what was judged and answers with reasons;
 //! every gate looks at every change, not only at the worst.
 
-pub mod approval;
-pub mod budget;
+pub(crate) mod approval;
+pub(crate) mod budget;
 mod checks;
 mod clusters;
 mod doubt;
 mod effects;
 mod etcd;
 mod expect;
-pub mod glass;
+pub(crate) mod glass;
 mod health;
 mod hosts;
 mod images;
@@ -37,14 +37,14 @@ use crate::policy::{GateAnswer, Policy, Profile};
 use crate::world::{Unread, World};
 
 pub(crate) use health::Groups;
-pub use images::addresses;
-pub use rolling::{Rolling, rolling};
+pub(crate) use images::addresses;
+pub(crate) use rolling::{Rolling, rolling};
 use workload::Blind;
-pub use workload::drains;
+pub(crate) use workload::drains;
 
 /// What the gates look at.
 #[derive(Debug, Clone, Copy)]
-pub struct Judged<'a> {
+pub(crate) struct Judged<'a> {
     /// Every object that differs, judged.
     pub pairs: &'a [Pair],
     /// Rollouts and findings.
@@ -86,11 +86,11 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 17] = [
     reuse::reasons,
 ];
 
-pub use unavailable::together;
+pub(crate) use unavailable::together;
 
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]
-pub fn ask(judged: &Judged<'_>) -> Vec<Reason> {
+pub(crate) fn ask(judged: &Judged<'_>) -> Vec<Reason> {
     let mut reasons = clusters::each(judged, |part| GATES.iter().flat_map(|gate| gate(part)).collect());
     reasons.extend(budget::days(judged));
     if judged.policy.profile == Profile::Observe {
@@ -109,7 +109,7 @@ fn observed(reason: &mut Reason) {
 }
 
 /// Puts the weightiest answers first; among equals the order of the gates stays.
-pub fn rank(reasons: &mut [Reason]) {
+pub(crate) fn rank(reasons: &mut [Reason]) {
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
 }
 

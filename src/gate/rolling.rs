@@ -9,7 +9,7 @@ use crate::object::{Key, Path};
 
 /// The changes of one object that replace or destroy Machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rolling {
+pub(crate) struct Rolling {
     /// The object.
     pub key: Key,
     /// Name of the template that it took the place of, where it goes with a reference to it.
@@ -21,7 +21,7 @@ pub struct Rolling {
 /// The changes of a write that replace or destroy Machines, now or when something that keeps them back is over. A template of a
 /// new name goes with the reference to it.
 #[must_use]
-pub fn rolling(judged: &Judged<'_>) -> Vec<Rolling> {
+pub(crate) fn rolling(judged: &Judged<'_>) -> Vec<Rolling> {
     let expected = Expected::of(judged);
     let mut found: Vec<Rolling> = Vec::new();
     for pair in judged.pairs {

@@ -26,7 +26,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 
 /// What the owners of each cluster come to together, where several roll.
 #[must_use]
-pub fn together(judged: &Judged<'_>) -> Vec<Together> {
+pub(crate) fn together(judged: &Judged<'_>) -> Vec<Together> {
     let live = |owner: &Key| live_owner(judged, owner);
     let mut all = of_clusters(judged, |_, sides, rollouts| impact::together(&live, &sides, rollouts));
     // Nothing keeps MachineSets from making Machines where the checks are known to be off.

@@ -48,7 +48,7 @@ pub(super) fn there(owner: &Key, cluster: &str, what: &str) -> String {
 
 /// Whether Machines of an owner go that are there now, so that their Nodes are drained.
 #[must_use]
-pub fn drains(rollout: &Rollout) -> bool {
+pub(crate) fn drains(rollout: &Rollout) -> bool {
     matches!(rollout.effect, Effect::Rollout | Effect::Scale | Effect::Delete | Effect::Unknown)
         && rollout.machines != Some(0)
 }

@@ -15,7 +15,7 @@ use crate::tree::Value;
 use crate::yaml;
 
 /// What a template reads, by name; `builtin` is one of them.
-pub type Values = BTreeMap<String, Value>;
+pub(crate) type Values = BTreeMap<String, Value>;
 
 /// Why a template has no outcome here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn text(template: &str, values: &Values) -> Result<String, Trouble> {
 ///
 /// # Errors
 /// When Go would refuse it, or its outcome is not computed here.
-pub fn name(template: &str, values: &Values, more: &[&str]) -> Result<String, Trouble> {
+pub(crate) fn name(template: &str, values: &Values, more: &[&str]) -> Result<String, Trouble> {
     let nodes = parser::parse(template)?;
     let is_known = |name: &str| functions::is_of_go(name) || more.contains(&name);
     if let Some(foreign) = parser::functions(&nodes).into_iter().find(|name| !is_known(name)) {
@@ -80,7 +80,7 @@ pub fn name(template: &str, values: &Values, more: &[&str]) -> Result<String, Tr
 ///
 /// # Errors
 /// When Go cannot read it, or nobody here can say whether it could.
-pub fn check(template: &str) -> Result<(), Trouble> {
+pub(crate) fn check(template: &str) -> Result<(), Trouble> {
     parser::parse(template).map(drop)
 }
 

@@ -13,12 +13,12 @@ use crate::store::{Kept, entries};
 use crate::tree::json;
 
 /// A file with the history.
-pub type File = crate::store::FileStore<History>;
+pub(crate) type File = crate::store::FileStore<History>;
 /// A ConfigMap with the history.
 pub type Object = crate::store::ClusterStore<History>;
 
 /// How long what went out counts.
-pub const DAY: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How long it is kept where there is room.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Most entries.

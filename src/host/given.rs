@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// Both sides of one write; `None` where the object is not there on that side.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub(crate) struct Given<'a> {
     /// What the API server holds.
     pub before: Option<&'a Object>,
     /// What it is about to hold.
@@ -27,7 +27,7 @@ pub struct Given<'a> {
 ///
 /// # Errors
 /// When an object is not what Kubernetes reads.
-pub fn given(write: Given<'_>, world: &World) -> Result<Prediction, LoadError> {
+pub(crate) fn given(write: Given<'_>, world: &World) -> Result<Prediction, LoadError> {
     let mut out = Prediction::default();
     let Some(object) = write.after.or(write.before) else { return Ok(out) };
     let key = &object.key;

@@ -3,7 +3,7 @@
 
 /// What a command line of Helm says about the write that follows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HelmArgs {
+pub(crate) struct HelmArgs {
     /// `install`, `upgrade` or `template`; empty where it is another command.
     pub command: String,
     /// The release name, where it is on the command line for sure.
@@ -153,7 +153,7 @@ const SHORT: &[(char, &str)] = &[
 
 /// Reads the words after the program's name.
 #[must_use]
-pub fn parse(words: &[String]) -> HelmArgs {
+pub(crate) fn parse(words: &[String]) -> HelmArgs {
     let mut args = HelmArgs::default();
     let mut positional = Vec::new();
     let mut generate_name = false;
@@ -215,7 +215,7 @@ fn is_release_name(name: &str) -> bool {
 
 /// A word of a command line of Helm, as far as options of somebody else are told from Helm's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word<'w> {
+pub(crate) enum Word<'w> {
     /// A command, a name, a chart: what has no dash before it, or stands behind `--`.
     Plain(&'w str),
     /// A flag, with the word behind it that it takes.
@@ -224,7 +224,7 @@ pub enum Word<'w> {
 
 /// The words of a command of Helm, each flag with what it takes. A flag that no version known here has takes nothing.
 #[must_use]
-pub fn words(words: &[String]) -> Vec<Word<'_>> {
+pub(crate) fn words(words: &[String]) -> Vec<Word<'_>> {
     let command = words.first().map_or("", String::as_str);
     let mut out = Vec::new();
     let mut rest = words.iter().map(String::as_str);
@@ -253,7 +253,7 @@ fn takes_word(command: &str, body: &str) -> bool {
 
 /// Whether Helm has a long flag of this name.
 #[must_use]
-pub fn is_flag(name: &str) -> bool {
+pub(crate) fn is_flag(name: &str) -> bool {
     takes_next("upgrade", name).is_some()
 }
 

@@ -9,9 +9,10 @@ mod carried;
 pub(crate) mod controllers;
 pub mod detect;
 mod foreign;
+#[cfg(feature = "serve")]
 mod given;
-pub mod helm_args;
-pub mod hook;
+pub(crate) mod helm_args;
+pub(crate) mod hook;
 mod hooked;
 pub(crate) mod inside;
 mod last_applied;
@@ -19,7 +20,7 @@ mod locate;
 mod method;
 mod nameless;
 mod pairs;
-pub mod parent;
+pub(crate) mod parent;
 mod predict;
 pub(crate) mod referred;
 mod refusals;
@@ -27,14 +28,14 @@ mod remarks;
 mod removals;
 mod rename;
 mod reprint;
-pub mod say;
+pub(crate) mod say;
 mod server;
 mod sides;
 mod standing;
 mod stored;
 mod stream;
 mod write;
-pub mod writers;
+pub(crate) mod writers;
 
 #[cfg(test)]
 mod method_tests;
@@ -47,16 +48,21 @@ mod removal_tests;
 #[cfg(test)]
 mod tests;
 
-pub use answered::{Agreement, Answered};
-pub use ask::{Request, Verb, Write};
-pub use detect::{Detected, Driver, Reach, Signs, ToldHost, detect};
-pub use given::{Given, given};
+pub(crate) use answered::{Agreement, Answered};
+pub(crate) use ask::{Request, Verb, Write};
+pub(crate) use detect::Driver;
+pub(crate) use detect::Reach;
+pub use detect::{Detected, Signs, ToldHost, detect};
+#[cfg(feature = "serve")]
+pub(crate) use given::{Given, given};
 pub(crate) use hook::is_left_out;
 pub(crate) use hooked::HOOK_RECREATES;
-pub use nameless::refuse_nameless;
-pub use predict::{Prediction, predict, writes};
+pub(crate) use nameless::refuse_nameless;
+pub(crate) use predict::Prediction;
+pub use predict::{predict, writes};
 
 pub(crate) use crate::world::compared as kinds;
-pub use crate::world::{Host, HostKind, ReleaseName, ServerAnswer, ServerSaid};
+pub use crate::world::{Host, HostKind, ServerSaid};
+pub(crate) use crate::world::{ReleaseName, ServerAnswer};
 pub(crate) use refusals::stops_before_writes;
 pub(crate) use standing::{contested, may_apply, other_manager};

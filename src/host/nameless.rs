@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::world::{BaseKind, World, WriteMethod};
 
 /// Marks what the host cannot write because it has no name. Hooks are made and never asked for.
-pub fn refuse_nameless(prediction: &mut Prediction, nameless: &[Object], world: &World) {
+pub(crate) fn refuse_nameless(prediction: &mut Prediction, nameless: &[Object], world: &World) {
     let Some(way) = prediction.way else { return };
     let locator = Locator::new(world);
     for object in nameless.iter().filter(|object| !is_left_out(object, &world.host)) {

@@ -45,7 +45,7 @@ const LEVELS: usize = 8;
 
 /// The processes above `pid`, nearest first, as `proc` (usually `/proc`) shows them.
 #[must_use]
-pub fn chain(proc: &Path, pid: u32) -> Vec<Process> {
+pub(crate) fn chain(proc: &Path, pid: u32) -> Vec<Process> {
     let mut found = Vec::new();
     let mut child = pid;
     while found.len() < LEVELS {
@@ -59,13 +59,13 @@ pub fn chain(proc: &Path, pid: u32) -> Vec<Process> {
 
 /// The nearest Helm above.
 #[must_use]
-pub fn helm(chain: &[Process]) -> Option<&Process> {
+pub(crate) fn helm(chain: &[Process]) -> Option<&Process> {
     chain.iter().find(|process| process.is_helm())
 }
 
 /// Where standard error of a process can be opened.
 #[must_use]
-pub fn stderr_of(proc: &Path, pid: u32) -> PathBuf {
+pub(crate) fn stderr_of(proc: &Path, pid: u32) -> PathBuf {
     proc.join(pid.to_string()).join("fd/2")
 }
 

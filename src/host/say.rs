@@ -11,7 +11,7 @@ use super::{HostKind, parent};
 /// Where the last report lies: `ROLLGATE_REPORT`, else `rollgate/last.json` in the state folder of the user.
 /// `None` where neither is known.
 #[must_use]
-pub fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+pub(crate) fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let text = |name: &str| env.get(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     if let Some(path) = text("ROLLGATE_REPORT") {
         return Some(path);
@@ -26,7 +26,7 @@ pub fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When the folder cannot be made or the file cannot be written; an older report is then left as it was.
-pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_private_folder(folder_of(path))?;
     write_private(path, |out| out.write_all(bytes))
 }
@@ -36,7 +36,7 @@ pub fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write_report`], and what `write` returns.
-pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     if path.file_name().is_none() {
         return Err(io::Error::other("the report needs a file name"));
     }
@@ -58,7 +58,7 @@ pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::
 ///
 /// # Errors
 /// When it cannot be opened, or is no file.
-pub fn append(path: &Path) -> io::Result<fs::File> {
+pub(crate) fn append(path: &Path) -> io::Result<fs::File> {
     let refuse = || io::Error::other("it is no file, and links are not followed");
     if fs::symlink_metadata(path).is_ok_and(|data| !data.is_file()) {
         return Err(refuse());
@@ -117,7 +117,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>
 
 /// The folder that a file lies in.
 #[must_use]
-pub fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -146,7 +146,7 @@ fn is_device(data: &fs::Metadata) -> bool {
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -156,7 +156,7 @@ pub fn make_private_folder(folder: &Path) -> io::Result<()> {
 
 /// Where a message can be put, beside standard error.
 #[derive(Debug, Clone)]
-pub struct Channels {
+pub(crate) struct Channels {
     /// The folder of processes, `/proc`.
     pub proc: PathBuf,
     /// The terminal, `/dev/tty`.
@@ -173,7 +173,7 @@ impl Default for Channels {
 
 /// Where a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoken {
+pub(crate) enum Spoken {
     /// Nowhere else: the host shows standard error itself.
     NotNeeded,
     /// To the standard error of Helm.
@@ -187,7 +187,7 @@ pub enum Spoken {
 /// Says a message past a host that throws standard error away, which is Helm 4 (and an unknown host below a Helm).
 /// At one place only, so that a person who sees both reads it once.
 #[must_use]
-pub fn past_host(message: &str, kind: Option<HostKind>, places: &Channels) -> Spoken {
+pub(crate) fn past_host(message: &str, kind: Option<HostKind>, places: &Channels) -> Spoken {
     let swallows = match kind {
         Some(kind) => kind == HostKind::Helm4,
         None => places.helm_pid.is_some(),
@@ -198,7 +198,7 @@ pub fn past_host(message: &str, kind: Option<HostKind>, places: &Channels) -> Sp
 /// Says a message past a Helm of any version while the post-renderer succeeds: all of them show its standard error at most where it
 /// fails (helm `pkg/postrender/exec.go`, `Run`, v3.19; `pkg/postrenderer`, v4.0).
 #[must_use]
-pub fn past_success(message: &str, places: &Channels) -> Spoken {
+pub(crate) fn past_success(message: &str, places: &Channels) -> Spoken {
     if places.helm_pid.is_some() { speak(message, places) } else { Spoken::NotNeeded }
 }
 

@@ -8,7 +8,7 @@ use crate::tree::Value;
 
 /// One who owns a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writer {
+pub(crate) struct Writer {
     /// The field manager.
     pub manager: String,
     /// `Apply` or `Update`.
@@ -21,7 +21,7 @@ pub struct Writer {
 ///
 /// What stands below a place that is owned as a whole (a list without keys, say) belongs to whoever owns that place.
 #[must_use]
-pub fn writers(object: &Value, path: &Path) -> Vec<Writer> {
+pub(crate) fn writers(object: &Value, path: &Path) -> Vec<Writer> {
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut found: Vec<Writer> = fields::owners(object)
         .iter()

@@ -6,7 +6,7 @@ use crate::model::{Effect, Rollout};
 use crate::providers::kind;
 
 /// The entries in which each Machine stands once: what a Cluster that is deleted takes with it is in its own count.
-pub fn counted(rollouts: &[Rollout]) -> impl Iterator<Item = &Rollout> {
+pub(crate) fn counted(rollouts: &[Rollout]) -> impl Iterator<Item = &Rollout> {
     let gone: HashSet<(Option<&str>, &str)> = rollouts
         .iter()
         .filter(|rollout| rollout.effect == Effect::Delete && is_cluster(rollout))

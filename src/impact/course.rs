@@ -55,7 +55,7 @@ pub(super) fn of(owner: &Weighed<'_>, wanted: u64) -> Course {
 
 /// Whether the strategy after the write lets a rollout that is due already go further, or with fewer Machines left, than the one before.
 #[must_use]
-pub fn has_more_room(owner: &Weighed<'_>, wanted: u64) -> bool {
+pub(crate) fn has_more_room(owner: &Weighed<'_>, wanted: u64) -> bool {
     let [was, is] = [owner.old, owner.new].map(|side| owner.mirror.strategy(side, wanted));
     if was == is {
         return false;

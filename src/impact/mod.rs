@@ -3,13 +3,13 @@
 mod count;
 mod course;
 mod rollout;
-pub mod simulate;
+pub(crate) mod simulate;
 mod together;
 
-pub use count::counted;
-pub use course::has_more_room;
-pub use rollout::{Weighed, of};
+pub(crate) use count::counted;
+pub(crate) use course::has_more_room;
+pub(crate) use rollout::{Weighed, of};
 pub(crate) use rollout::{fewer, gone};
-pub use together::{Live, at_once, together};
+pub(crate) use together::{at_once, together};
 
-pub use crate::model::Rollout;
+pub(crate) use crate::model::Rollout;

@@ -12,7 +12,7 @@ use crate::tree::Value;
 
 /// An owner of Machines, as it is weighed.
 #[derive(Clone, Copy)]
-pub struct Weighed<'a> {
+pub(crate) struct Weighed<'a> {
     /// How its controller decides and replaces.
     pub mirror: &'static dyn Mirror,
     /// The Cluster it belongs to.
@@ -86,7 +86,7 @@ impl<'a> Weighed<'a> {
 
 /// The entry of an owner, where Machines are replaced, deleted or their number falls; `None` where none is.
 #[must_use]
-pub fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
+pub(crate) fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
     let wanted = fields::wanted(assessment.new, Some(assessment.old));
     let before = fields::wanted(assessment.old, None);
     let cluster = assessment.cluster.map(|key| key.name.clone()).unwrap_or_default();

@@ -12,11 +12,11 @@ use crate::object::Key;
 use crate::tree::Value;
 
 /// A live object, where it was read.
-pub type Live<'a> = &'a dyn Fn(&Key) -> Option<Value>;
+pub(crate) type Live<'a> = &'a dyn Fn(&Key) -> Option<Value>;
 
 /// The owners that come to the greatest count at one time, each with its own. `was` and `is` are the Cluster before and after the write.
 #[must_use]
-pub fn at_once<'r>(
+pub(crate) fn at_once<'r>(
     live: Live<'_>,
     [was, is]: &[Option<Value>; 2],
     counts: BTreeMap<&'r Key, u64>,
@@ -41,7 +41,7 @@ pub fn at_once<'r>(
 
 /// The owners of one cluster that roll, counted together; `None` where fewer than two do, or the course of one is not known.
 #[must_use]
-pub fn together(live: Live<'_>, sides: &[Option<Value>; 2], rollouts: &[&Rollout]) -> Option<Together> {
+pub(crate) fn together(live: Live<'_>, sides: &[Option<Value>; 2], rollouts: &[&Rollout]) -> Option<Together> {
     let courses: Option<BTreeMap<&Key, &Course>> =
         rollouts.iter().map(|rollout| Some((&rollout.owner, rollout.course.as_ref()?))).collect();
     let courses = courses.filter(|courses| courses.len() > 1)?;

@@ -22,13 +22,13 @@ mod subject;
 mod templates;
 mod topology;
 mod update;
-pub mod upgrade;
+pub(crate) mod upgrade;
 mod verdict;
 mod waiting;
 mod weigh;
-pub mod why;
+pub(crate) mod why;
 
 pub use classify::classify;
-pub use once::Once;
-pub use owner::Assessment;
+pub(crate) use once::Once;
+
 pub use scene::Scene;

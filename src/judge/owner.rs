@@ -23,7 +23,7 @@ use crate::world::Coverage;
 use crate::world::LiveKind;
 
 /// What was found about one owner.
-pub struct Assessment {
+pub(crate) struct Assessment {
     /// Its mirror.
     pub mirror: &'static dyn Mirror,
     /// Which comparison was possible.
@@ -173,13 +173,13 @@ impl Assessment {
 
     /// What Machines made of the old spec would be out of date for.
     #[must_use]
-    pub fn of_specs(&self, versions: &Versions, now: Timestamp) -> &[Cause] {
+    pub(crate) fn of_specs(&self, versions: &Versions, now: Timestamp) -> &[Cause] {
         self.of_specs.get_or_init(|| self.mirror.of_specs(&self.old, &self.new, versions, now))
     }
 
     /// What is weighed of it.
     #[must_use]
-    pub fn weighed(&self) -> Weighed<'_> {
+    pub(crate) fn weighed(&self) -> Weighed<'_> {
         Weighed {
             mirror: self.mirror,
             cluster: self.cluster.as_ref(),
@@ -199,46 +199,46 @@ impl Assessment {
     }
 
     /// Every reason why a Machine is out of date after the write.
-    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
+    pub(crate) fn causes(&self) -> impl Iterator<Item = &Cause> {
         self.units.iter().filter(|unit| unit.count > 0).flat_map(|unit| &unit.after)
     }
 
     /// The Machines that this write makes out of date.
-    pub fn newly(&self) -> impl Iterator<Item = &Unit> {
+    pub(crate) fn newly(&self) -> impl Iterator<Item = &Unit> {
         self.units.iter().filter(|unit| unit.count > 0 && unit.before.is_empty() && !unit.after.is_empty())
     }
 
     /// The Machines that were out of date already and still are.
-    pub fn pending(&self) -> impl Iterator<Item = &Unit> {
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Unit> {
         self.units.iter().filter(|unit| unit.count > 0 && !unit.before.is_empty() && !unit.after.is_empty())
     }
 
     /// The Machines that stop being out of date.
-    pub fn cancelled(&self) -> impl Iterator<Item = &Unit> {
+    pub(crate) fn cancelled(&self) -> impl Iterator<Item = &Unit> {
         self.units.iter().filter(|unit| unit.count > 0 && !unit.before.is_empty() && unit.after.is_empty())
     }
 
     /// Whether Machines that are out of date are left alone for now.
     #[must_use]
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.held(Act::Replace).is_some()
     }
 
     /// What keeps the controllers from an act after the write.
     #[must_use]
-    pub fn held(&self, act: Act) -> Option<&Hold> {
+    pub(crate) fn held(&self, act: Act) -> Option<&Hold> {
         hold_of(&self.held, act)
     }
 
     /// Whether the write lets go what waited before.
     #[must_use]
-    pub fn is_released(&self) -> bool {
+    pub(crate) fn is_released(&self) -> bool {
         hold_of(&self.was_held, Act::Replace).is_some() && !self.waits()
     }
 
     /// How many Machines there are, as they were counted.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.units.iter().map(|unit| unit.count).sum()
     }
 }

@@ -52,7 +52,7 @@ pub struct LookUp {
 
 /// What the webhook refuses for sure, and what it may refuse because nobody knows what it finds.
 #[must_use]
-pub fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
+pub(crate) fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
     let (mut refused, mut unsure) = (Vec::new(), Vec::new());
     for LookUp { found, refuses, rule, path, wanted } in looked_up {
         let mut refused = |tail| refuse(&mut refused, rule, &path, "", format!("it looks for {wanted}{tail}"));

@@ -6,69 +6,69 @@ use crate::contract as words;
 use crate::object::Key;
 
 /// The core group of Cluster API.
-pub const CORE: &str = words::CORE;
+pub(crate) const CORE: &str = words::CORE;
 /// The group of control planes.
-pub const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+pub(crate) const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 /// The group of bootstrap configs.
-pub const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
+pub(crate) const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 /// The group of infrastructure objects.
-pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
+pub(crate) const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// The group of what is applied to clusters.
-pub const ADDONS: &str = "addons.cluster.x-k8s.io";
+pub(crate) const ADDONS: &str = "addons.cluster.x-k8s.io";
 /// The group of extensions.
-pub const RUNTIME: &str = "runtime.cluster.x-k8s.io";
+pub(crate) const RUNTIME: &str = "runtime.cluster.x-k8s.io";
 /// The group of addresses.
-pub const IPAM: &str = "ipam.cluster.x-k8s.io";
+pub(crate) const IPAM: &str = "ipam.cluster.x-k8s.io";
 
 /// Label of everything that belongs to a cluster.
-pub const CLUSTER_NAME: &str = words::CLUSTER_NAME;
+pub(crate) const CLUSTER_NAME: &str = words::CLUSTER_NAME;
 /// Label of what belongs to a MachineDeployment.
-pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
+pub(crate) const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 /// Label of what belongs to a control plane.
-pub const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+pub(crate) const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// The field manager by which the topology controller applies.
-pub const TOPOLOGY_MANAGER: &str = "capi-topology";
+pub(crate) const TOPOLOGY_MANAGER: &str = "capi-topology";
 /// Label of what a topology made.
-pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
+pub(crate) const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Label of a MachineDeployment that the topology controller made: the name of its group.
-pub const TOPOLOGY_DEPLOYMENT: &str = "topology.cluster.x-k8s.io/deployment-name";
+pub(crate) const TOPOLOGY_DEPLOYMENT: &str = "topology.cluster.x-k8s.io/deployment-name";
 /// The same of a MachinePool.
-pub const TOPOLOGY_POOL: &str = "topology.cluster.x-k8s.io/pool-name";
+pub(crate) const TOPOLOGY_POOL: &str = "topology.cluster.x-k8s.io/pool-name";
 /// Annotation of a Cluster: how many groups of workers its topology upgrades at once.
-pub const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";
+pub(crate) const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";
 /// Label by which several installations of the controllers share what there is; each looks at its own value alone.
-pub const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
+pub(crate) const WATCH_FILTER: &str = "cluster.x-k8s.io/watch-filter";
 /// Annotation of what its controller leaves alone.
-pub const PAUSED: &str = "cluster.x-k8s.io/paused";
+pub(crate) const PAUSED: &str = "cluster.x-k8s.io/paused";
 /// Annotation of a pool whose number of Machines something else manages.
-pub const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
+pub(crate) const REPLICAS_MANAGED_BY: &str = "cluster.x-k8s.io/replicas-managed-by";
 
 /// The name of the Cluster kind.
-pub const CLUSTER: &str = "Cluster";
+pub(crate) const CLUSTER: &str = "Cluster";
 /// The name of the Machine kind.
-pub const MACHINE: &str = words::MACHINE;
+pub(crate) const MACHINE: &str = words::MACHINE;
 /// The name of the kind that says which Pods the drain of a Machine waits for.
-pub const MACHINE_DRAIN_RULE: &str = "MachineDrainRule";
+pub(crate) const MACHINE_DRAIN_RULE: &str = "MachineDrainRule";
 /// The name of the MachineSet kind.
-pub const MACHINE_SET: &str = words::MACHINE_SET;
+pub(crate) const MACHINE_SET: &str = words::MACHINE_SET;
 /// The name of the MachineDeployment kind.
-pub const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
+pub(crate) const MACHINE_DEPLOYMENT: &str = "MachineDeployment";
 /// Annotation in which a conversion to another version keeps what that version has no place for.
-pub const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
+pub(crate) const CONVERSION_DATA: &str = "cluster.x-k8s.io/conversion-data";
 /// The name of the MachinePool kind.
-pub const MACHINE_POOL: &str = "MachinePool";
+pub(crate) const MACHINE_POOL: &str = "MachinePool";
 /// The name of the MachineHealthCheck kind.
-pub const MACHINE_HEALTH_CHECK: &str = "MachineHealthCheck";
+pub(crate) const MACHINE_HEALTH_CHECK: &str = "MachineHealthCheck";
 /// The name of the ClusterClass kind.
-pub const CLUSTER_CLASS: &str = "ClusterClass";
+pub(crate) const CLUSTER_CLASS: &str = "ClusterClass";
 /// The name of the Secret kind.
-pub const SECRET: &str = words::SECRET;
+pub(crate) const SECRET: &str = words::SECRET;
 /// The name of the ConfigMap kind.
-pub const CONFIG_MAP: &str = words::CONFIG_MAP;
+pub(crate) const CONFIG_MAP: &str = words::CONFIG_MAP;
 
 /// The key of a Cluster.
 #[must_use]
-pub fn cluster(namespace: Option<&str>, name: &str) -> Key {
+pub(crate) fn cluster(namespace: Option<&str>, name: &str) -> Key {
     Key {
         group: CORE.to_owned(),
         kind: CLUSTER.to_owned(),
@@ -79,13 +79,13 @@ pub fn cluster(namespace: Option<&str>, name: &str) -> Key {
 
 /// The key of a MachineSet.
 #[must_use]
-pub fn machine_set(namespace: Option<&str>, name: &str) -> Key {
+pub(crate) fn machine_set(namespace: Option<&str>, name: &str) -> Key {
     Key { kind: MACHINE_SET.to_owned(), ..cluster(namespace, name) }
 }
 
 /// The name of what a template makes, by the template's own name; the contract wants `...Template`.
 #[must_use]
-pub fn made_by(template: &str) -> &str {
+pub(crate) fn made_by(template: &str) -> &str {
     template.trim_end_matches("Template")
 }
 
@@ -107,7 +107,7 @@ static OTHER: Kind = plain(Role::Other);
 
 /// What the contract says of a kind that no provider claims.
 #[must_use]
-pub fn of(group: &str, name: &str) -> &'static Kind {
+pub(crate) fn of(group: &str, name: &str) -> &'static Kind {
     if name.ends_with("Template") {
         return &TEMPLATE;
     }
@@ -131,7 +131,7 @@ pub fn of(group: &str, name: &str) -> &'static Kind {
 
 /// Whether a group is one of infrastructure objects; some providers have a second one.
 #[must_use]
-pub fn is_infrastructure(group: &str) -> bool {
+pub(crate) fn is_infrastructure(group: &str) -> bool {
     group.ends_with(INFRASTRUCTURE)
 }
 

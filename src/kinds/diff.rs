@@ -15,19 +15,19 @@ pub struct Style {
 }
 
 /// What the Go types of Cluster API and of kubeadm configurations keep apart.
-pub const CLUSTER_API: Style = Style {
+pub(crate) const CLUSTER_API: Style = Style {
     keep_empty: &["taints", "valueFrom", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"],
     drop_zero: &["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "bindPort", "percentage"],
     keep_blank: &["value"],
 };
 
 /// Takes away what Go would not keep: null, empty lists, maps and texts, and the zeros that the style names.
-pub fn prune(value: &mut Value, style: Style) {
+pub(crate) fn prune(value: &mut Value, style: Style) {
     prune_beside(value, style, &[]);
 }
 
 /// As [`prune`], but the fields named in `maps` are maps in Go, whose keys anyone chooses: each of their entries stays.
-pub fn prune_beside(value: &mut Value, style: Style, maps: &[&str]) {
+pub(crate) fn prune_beside(value: &mut Value, style: Style, maps: &[&str]) {
     match value {
         Value::Object(fields) => {
             for (key, child) in fields.iter_mut() {
@@ -60,7 +60,7 @@ fn keeps(key: &str, value: &Value, style: Style) -> bool {
 
 /// The places at which two trees differ, as deep as both have the same shape.
 #[must_use]
-pub fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
+pub(crate) fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
     differing(before, after, &Route::At(at), &mut out);
     out
@@ -95,7 +95,7 @@ fn same(left: &Value, right: &Value) -> bool {
 
 /// The leaves of a value, as paths; an empty map or list is a leaf.
 #[must_use]
-pub fn leaves(value: &Value, at: &Path) -> Vec<Path> {
+pub(crate) fn leaves(value: &Value, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
     leaf(value, &Route::At(at), &mut out);
     out
@@ -114,14 +114,14 @@ fn leaf(value: &Value, at: &Route<'_>, out: &mut Vec<Path>) {
 
 /// The path up to its first list place: lists are compared as wholes, and two readers may count their items differently.
 #[must_use]
-pub fn above_lists(path: &Path) -> Path {
+pub(crate) fn above_lists(path: &Path) -> Path {
     let keys = path.segments().iter().take_while(|segment| matches!(segment, Segment::Key(_))).cloned();
     Path::from(keys.collect::<Vec<_>>())
 }
 
 /// Whether one of two places lies in the other, lists taken as wholes.
 #[must_use]
-pub fn touch(left: &Path, right: &Path) -> bool {
+pub(crate) fn touch(left: &Path, right: &Path) -> bool {
     let (left, right) = (above_lists(left), above_lists(right));
     left.covers(&right) || right.covers(&left)
 }

@@ -9,30 +9,30 @@ const REMEDIATION: [&str; 2] = ["remediation", "remediationStrategy"];
 
 /// Text at a JSON pointer.
 #[must_use]
-pub fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 /// The items of the list at a JSON pointer; none where there is no list.
-pub fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Whole number at a JSON pointer.
 #[must_use]
-pub fn number(value: &Value, pointer: &str) -> Option<u64> {
+pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer).and_then(Value::as_u64)
 }
 
 /// A number as control planes read it: a text that is not a number, such as a percentage, is 0.
 #[must_use]
-pub fn plain_number(value: &Value) -> u64 {
+pub(crate) fn plain_number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
 /// A number, or a percentage of so many, rounded up or down; `None` for what is neither.
 #[must_use]
-pub fn scaled(value: &Value, of: u64, up: bool) -> Option<u64> {
+pub(crate) fn scaled(value: &Value, of: u64, up: bool) -> Option<u64> {
     if let Some(number) = value.as_u64() {
         return Some(number);
     }
@@ -48,7 +48,7 @@ pub fn scaled(value: &Value, of: u64, up: bool) -> Option<u64> {
 
 /// Value of a label.
 #[must_use]
-pub fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
+pub(crate) fn label<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
     object.get("metadata")?.get("labels")?.get(name)?.as_str()
 }
 
@@ -60,7 +60,7 @@ pub fn annotation<'v>(object: &'v Value, name: &str) -> Option<&'v str> {
 
 /// Whether an object is in a namespace, where both are known.
 #[must_use]
-pub fn is_in(object: &Object, namespace: Option<&str>) -> bool {
+pub(crate) fn is_in(object: &Object, namespace: Option<&str>) -> bool {
     namespace.is_none() || object.key.namespace.is_none() || object.key.namespace.as_deref() == namespace
 }
 
@@ -80,20 +80,20 @@ pub fn target(reference: &Value, namespace: Option<&str>) -> Option<Key> {
 }
 
 /// The owners of an object, by its owner references.
-pub fn owned_by<'v>(key: &'v Key, object: &'v Value) -> impl Iterator<Item = Key> + use<'v> {
+pub(crate) fn owned_by<'v>(key: &'v Key, object: &'v Value) -> impl Iterator<Item = Key> + use<'v> {
     list(object, "/metadata/ownerReferences").filter_map(|reference| owner(key, reference))
 }
 
 /// The owner that controls an object, by its owner references.
 #[must_use]
-pub fn controller(key: &Key, object: &Value) -> Option<Key> {
+pub(crate) fn controller(key: &Key, object: &Value) -> Option<Key> {
     let mut all = list(object, "/metadata/ownerReferences");
     owner(key, all.find(|reference| reference.get("controller") == Some(&Value::Bool(true)))?)
 }
 
 /// Whether an object has an owner that controls it.
 #[must_use]
-pub fn has_controller(object: &Value) -> bool {
+pub(crate) fn has_controller(object: &Value) -> bool {
     list(object, "/metadata/ownerReferences").any(|reference| reference.get("controller") == Some(&Value::Bool(true)))
 }
 
@@ -110,13 +110,13 @@ fn owner(key: &Key, reference: &Value) -> Option<Key> {
 /// Whether a MachineSet makes no Machine any more: its MachineDeployment goes, or has scaled it down to none and decides itself
 /// whether that changes.
 #[must_use]
-pub fn is_spent_set(key: &Key, set: &Value, is_gone: impl Fn(&Key) -> bool) -> bool {
+pub(crate) fn is_spent_set(key: &Key, set: &Value, is_gone: impl Fn(&Key) -> bool) -> bool {
     controller(key, set).is_some_and(|owner| is_gone(&owner) || number(set, "/spec/replicas") == Some(0))
 }
 
 /// The name of the Cluster that an object says it belongs to: by its spec, its label or its owner.
 #[must_use]
-pub fn cluster_name(object: &Value) -> Option<&str> {
+pub(crate) fn cluster_name(object: &Value) -> Option<&str> {
     let by_owner = || {
         let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
         text(owners.iter().find(|reference| text(reference, "/kind") == Some(CLUSTER))?, "/name")
@@ -126,13 +126,13 @@ pub fn cluster_name(object: &Value) -> Option<&str> {
 
 /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.
 #[must_use]
-pub fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
+pub(crate) fn is_paused(owner: &Value, cluster: Option<&Value>) -> bool {
     annotation(owner, PAUSED).is_some()
         || cluster.is_some_and(|cluster| cluster.pointer("/spec/paused") == Some(&Value::Bool(true)))
 }
 
 /// Annotations that hand the number of Machines of a MachineDeployment or pool to the cluster autoscaler.
-pub const AUTOSCALER: [&str; 2] = [
+pub(crate) const AUTOSCALER: [&str; 2] = [
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
     "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
 ];
@@ -142,7 +142,7 @@ pub const AUTOSCALER: [&str; 2] = [
 /// `old` is the owner before the write, which an autoscaled owner keeps its number from
 /// (cluster-api `core/webhooks/admission/machinedeployment.go` calculateMachineDeploymentReplicas, v1.14).
 #[must_use]
-pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
+pub(crate) fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
     if let Some(told) = number(owner, "/spec/replicas") {
         return told;
     }
@@ -159,13 +159,13 @@ pub fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
 /// A number in what a control plane says about unhealthy Machines: `spec.remediation`, or `spec.remediationStrategy`, which RKE2 and
 /// Canonical Kubernetes still have; with the name of the block.
 #[must_use]
-pub fn remediation(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
+pub(crate) fn remediation(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
     REMEDIATION.into_iter().find_map(|block| Some((block, number(owner, &format!("/spec/{block}/{name}"))?)))
 }
 
 /// A period there, in seconds: a number of them, or in the older block a text such as `1h`.
 #[must_use]
-pub fn remediation_period(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
+pub(crate) fn remediation_period(owner: &Value, name: &str) -> Option<(&'static str, u64)> {
     let written = |block: &'static str| {
         let told = text(owner, &format!("/spec/{block}/{name}"))?;
         Some((block, u64::try_from(go_seconds(told)?).ok()?))
@@ -175,13 +175,13 @@ pub fn remediation_period(owner: &Value, name: &str) -> Option<(&'static str, u6
 
 /// How many Machines are up to date, as the owner counts them in either version; `None` where it does not.
 #[must_use]
-pub fn up_to_date(owner: &Value) -> Option<u64> {
+pub(crate) fn up_to_date(owner: &Value) -> Option<u64> {
     number(owner, "/status/upToDateReplicas").or_else(|| number(owner, "/status/updatedReplicas"))
 }
 
 /// Whether a block says anything.
 #[must_use]
-pub fn says_something(block: Option<&Value>) -> bool {
+pub(crate) fn says_something(block: Option<&Value>) -> bool {
     match block {
         Some(Value::Object(map)) => map.values().any(|value| says_something(Some(value))),
         Some(Value::Array(list)) => !list.is_empty(),
@@ -192,12 +192,12 @@ pub fn says_something(block: Option<&Value>) -> bool {
 }
 
 /// The map at a key, made where there is none; `None` where something else stands there.
-pub fn map_at<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
+pub(crate) fn map_at<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
     map.entry(key).or_insert_with(|| json!({})).as_object_mut()
 }
 
 /// The map at a key, made where there is none and where something else stands.
-pub fn child<'m>(map: &'m mut Map, key: &str) -> &'m mut Map {
+pub(crate) fn child<'m>(map: &'m mut Map, key: &str) -> &'m mut Map {
     let value = map.entry(key).or_insert_with(|| json!({}));
     if !value.is_object() {
         *value = json!({});

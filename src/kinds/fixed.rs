@@ -8,7 +8,7 @@ use crate::object::{Path, go_duration};
 use crate::tree::{Value, json};
 
 /// Id of the refusal of another content under the name of a template.
-pub const CONTENT: RuleId = RuleId::of("template/content");
+pub(crate) const CONTENT: RuleId = RuleId::of("template/content");
 
 /// What is compared of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub struct Fixed {
 }
 
 /// The content of a template whose webhook compares it in a way of its own.
-pub static OWN_WAY: Fixed =
+pub(crate) static OWN_WAY: Fixed =
     Fixed { around: true, ..Fixed::template(Style { keep_empty: &[], drop_zero: &[], keep_blank: &[] }) };
 
 impl Fixed {
@@ -139,7 +139,7 @@ impl Fixed {
 }
 
 /// Spells durations alike: Go compares what they mean.
-pub fn durations(value: &mut Value) {
+pub(crate) fn durations(value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (key, child) in map.iter_mut() {

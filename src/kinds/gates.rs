@@ -36,7 +36,7 @@ pub enum State {
 
 /// A place of an object that a webhook lets through only with a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub(crate) struct Need {
     /// The gate.
     pub gate: &'static str,
     /// The place, in the superset form.
@@ -45,7 +45,7 @@ pub struct Need {
 
 /// What a webhook refuses because a gate is known to be off, and what it may refuse because nobody knows.
 #[must_use]
-pub fn unmet(needs: &[Need], state: &dyn Fn(&str) -> State) -> (Vec<Refusal>, Vec<Open>) {
+pub(crate) fn unmet(needs: &[Need], state: &dyn Fn(&str) -> State) -> (Vec<Refusal>, Vec<Open>) {
     let (mut refused, mut open) = (Vec::new(), Vec::new());
     for Need { gate, path } in needs {
         match state(gate) {
@@ -61,7 +61,7 @@ pub fn unmet(needs: &[Need], state: &dyn Fn(&str) -> State) -> (Vec<Refusal>, Ve
 
 /// A place that needs a gate of which nobody said whether it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub(crate) struct Open {
     /// The gate.
     pub gate: &'static str,
     /// The place, in the superset form.
@@ -71,7 +71,7 @@ pub struct Open {
 impl Open {
     /// The sentence about a write to what is there already.
     #[must_use]
-    pub fn because(&self) -> String {
+    pub(crate) fn because(&self) -> String {
         let gate = self.gate;
         format!(
             "the webhook refuses it where the feature gate {gate} is off, as it is unless somebody turned it on; \
@@ -82,7 +82,7 @@ impl Open {
 
 /// One note a gate about new objects that a webhook lets through only with it, where nobody said whether it is on.
 #[must_use]
-pub fn warnings(new: &[(&Key, &[Open])]) -> Vec<String> {
+pub(crate) fn warnings(new: &[(&Key, &[Open])]) -> Vec<String> {
     let mut by_gate: BTreeMap<&str, Vec<&Key>> = BTreeMap::new();
     for (key, open) in new {
         for open in *open {

@@ -7,7 +7,7 @@ use crate::tree::Value;
 
 /// The fields of one kind that cannot change, as people write them below `spec`.
 #[derive(Debug, Clone, Copy)]
-pub struct Immutable {
+pub(crate) struct Immutable {
     /// Fields of which every other value is refused, and so is none.
     pub always: &'static [&'static str],
     /// Fields of which another value is refused; the webhook fills in the same one where none is written.
@@ -18,10 +18,10 @@ pub struct Immutable {
 
 impl Immutable {
     /// Nothing that cannot change.
-    pub const NONE: Self = Self { always: &[], given: &[], once: &[] };
+    pub(crate) const NONE: Self = Self { always: &[], given: &[], once: &[] };
 
     /// What is refused of a write to `spec`, or to the spec of a template.
-    pub fn refusals(&self, rule: RuleId, (old, new): (&Value, &Value), at: &Path, out: &mut Vec<Refusal>) {
+    pub(crate) fn refusals(&self, rule: RuleId, (old, new): (&Value, &Value), at: &Path, out: &mut Vec<Refusal>) {
         let held = |side: &Value, field: &str| {
             let pointer = format!("/{}", field.replace('.', "/"));
             at.get(side).and_then(|spec| spec.pointer(&pointer)).filter(|value| !is_none(value)).cloned()

@@ -180,7 +180,7 @@ pub struct Kind {
 
 /// The key of an object with what is known of its kind, looked up once for all who ask.
 #[derive(Debug)]
-pub struct Typed<'a> {
+pub(crate) struct Typed<'a> {
     key: &'a Key,
     /// What is known of its kind.
     pub known: &'static Kind,
@@ -189,7 +189,7 @@ pub struct Typed<'a> {
 impl<'a> Typed<'a> {
     /// A key with its kind.
     #[must_use]
-    pub const fn new(key: &'a Key, known: &'static Kind) -> Self {
+    pub(crate) const fn new(key: &'a Key, known: &'static Kind) -> Self {
         Self { key, known }
     }
 }

@@ -9,7 +9,7 @@ use crate::tree::Value;
 
 /// Whether a selector selects a thing with these labels; `None` where it is not a selector.
 #[must_use]
-pub fn selects<'v>(selector: &Value, label: impl Fn(&str) -> Option<&'v str>) -> Option<bool> {
+pub(crate) fn selects<'v>(selector: &Value, label: impl Fn(&str) -> Option<&'v str>) -> Option<bool> {
     let mut all = true;
     for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
         let value = value.as_str()?;
@@ -41,7 +41,7 @@ pub fn selects<'v>(selector: &Value, label: impl Fn(&str) -> Option<&'v str>) ->
 }
 
 /// What is refused about labels and annotations.
-pub fn refusals(metadata: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
+pub(crate) fn refusals(metadata: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
     let map = |key: &str| metadata.and_then(|metadata| metadata.get(key)).and_then(Value::as_object);
     let mut refuse = |path: Path, message: &str| {
         out.push(Refusal {

@@ -195,7 +195,7 @@ pub trait Mirror: Sync {
 
 /// The steps of a control plane that replaces one Machine at a time; `there` of those that it wants are there.
 #[must_use]
-pub fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) -> Vec<String> {
+pub(crate) fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) -> Vec<String> {
     let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
     let mut out = if surge > 0 {
         // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
@@ -218,7 +218,7 @@ pub fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) -> Vec<St
 
 /// Whether the controller said, for this very spec, that there are no Machines yet.
 #[must_use]
-pub fn has_no_machines(owner: &Value) -> bool {
+pub(crate) fn has_no_machines(owner: &Value) -> bool {
     let observed = number(owner, "/status/observedGeneration");
     number(owner, "/status/replicas") == Some(0)
         && observed.is_some()

@@ -22,7 +22,7 @@ pub struct Reached<'a> {
 }
 
 /// What a field does to one pool: the effect, and the id that explains it.
-pub type Reach = (Effect, RuleId);
+pub(crate) type Reach = (Effect, RuleId);
 
 /// The pools that a kind of infrastructure reaches.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use super::contract::{
 use super::kind::{Kind, Role};
 
 /// A kind that is read: group, name, and why.
-pub type Read = (&'static str, &'static str, &'static str);
+pub(crate) type Read = (&'static str, &'static str, &'static str);
 
 impl Kind {
     /// What is read to judge a change of this kind in this group.

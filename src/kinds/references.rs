@@ -10,7 +10,7 @@ const DATA_TEMPLATE: &str = "Metal3DataTemplate";
 
 /// A reference that stands in an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
+pub(crate) struct Reference {
     /// Where it stands; list places are those of the object that holds it.
     pub path: Path,
     /// Where it stands by words: list items by `class` or `name` instead of by place, the v1beta2 detour left out.
@@ -27,7 +27,7 @@ pub struct Reference {
 
 /// All references in the `spec` of an object, in the order in which they stand.
 #[must_use]
-pub fn references(object: &Value) -> Vec<Reference> {
+pub(crate) fn references(object: &Value) -> Vec<Reference> {
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec") {
         collect(spec, &Way::Spec, &mut found);
@@ -131,7 +131,7 @@ fn is_reference_field(field: &str) -> bool {
 }
 
 /// Hands on the kind and name of everything that a tree refers to.
-pub fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+pub(crate) fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {
             if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
@@ -176,7 +176,7 @@ fn says_group(map: &Map) -> bool {
 }
 
 /// Hands on every text of a spec that may be the name of an object whose kind is not said beside it.
-pub fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
+pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
     const OTHERS: [&str; 7] = ["clusterName", "kind", "apiVersion", "apiGroup", "namespace", "labels", "annotations"];
     let is_name = |text: &str| {
         !text.is_empty()

@@ -12,7 +12,7 @@ const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";
 
 /// A Machine of a control plane, whose loop asks for conditions of its own; where none of them is told, for what all Machines have.
 #[must_use]
-pub fn of_control_plane(name: &str, machine: &Value, preflight: &[&str]) -> Standing {
+pub(crate) fn of_control_plane(name: &str, machine: &Value, preflight: &[&str]) -> Standing {
     let mut out = of(name, machine);
     let told: Vec<&str> = preflight.iter().filter_map(|kind| condition(machine, kind)).collect();
     if !told.is_empty() {
@@ -24,7 +24,7 @@ pub fn of_control_plane(name: &str, machine: &Value, preflight: &[&str]) -> Stan
 
 /// A Machine.
 #[must_use]
-pub fn of(name: &str, machine: &Value) -> Standing {
+pub(crate) fn of(name: &str, machine: &Value) -> Standing {
     Standing {
         name: name.to_owned(),
         set: String::new(),
@@ -41,7 +41,7 @@ pub fn of(name: &str, machine: &Value) -> Standing {
 
 /// When an object was made, in seconds; 0 where it does not say.
 #[must_use]
-pub fn born(object: &Value) -> i64 {
+pub(crate) fn born(object: &Value) -> i64 {
     let stamp = text(object, "/metadata/creationTimestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok());
     stamp.map_or(0, Timestamp::as_second)
 }
@@ -70,13 +70,13 @@ fn is_condemned(machine: &Value) -> bool {
 
 /// The status of a condition, in whichever list the API version keeps it.
 #[must_use]
-pub fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+pub(crate) fn condition<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
     found(machine, name)?.get("status")?.as_str()
 }
 
 /// The message of a condition, where it has one.
 #[must_use]
-pub fn message<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
+pub(crate) fn message<'v>(machine: &'v Value, name: &str) -> Option<&'v str> {
     found(machine, name)?.get("message")?.as_str()
 }
 
@@ -91,7 +91,7 @@ fn found<'v>(machine: &'v Value, name: &str) -> Option<&'v Value> {
 /// What is wrong with a Machine, or what nobody says of it, in a few words. `is_told`: whether controllers say something of Machines
 /// here, so that one of which they say nothing is not known to be healthy; a dump may leave the states of all of them out.
 #[must_use]
-pub fn ailment(machine: &Value, is_told: bool) -> Option<String> {
+pub(crate) fn ailment(machine: &Value, is_told: bool) -> Option<String> {
     let is_silent = is_told && condition(machine, "NodeHealthy").is_none();
     let silence = || is_silent.then(|| format!("{}: nobody says whether its node is healthy", name_of(machine)));
     trouble(machine).or_else(silence)
@@ -99,7 +99,7 @@ pub fn ailment(machine: &Value, is_told: bool) -> Option<String> {
 
 /// Whether controllers say anything of the state of a Machine.
 #[must_use]
-pub fn has_conditions(machine: &Value) -> bool {
+pub(crate) fn has_conditions(machine: &Value) -> bool {
     list(machine, "/status/conditions").next().is_some()
 }
 

@@ -133,19 +133,19 @@ fn is_hub(api_version: &str) -> bool {
 
 /// Whether the superset form of a kind depends on the versions of the providers.
 #[must_use]
-pub fn is_of_versions(kind: &Kind) -> bool {
+pub(crate) fn is_of_versions(kind: &Kind) -> bool {
     kind.config().is_some()
 }
 
 /// The object in the superset form; since Cluster API 1.11 also with what conversion drops and restores.
 #[must_use]
-pub fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions) -> Value {
+pub(crate) fn value(kind: &Kind, api_version: &str, object: &Value, versions: &Versions) -> Value {
     moved(kind, api_version, object.clone(), versions)
 }
 
 /// The same of an object that nobody needs as it was.
 #[must_use]
-pub fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
+pub(crate) fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
     let mut out = object;
     if !is_hub(api_version) {
         if let Some(superset) = kind.superset.as_ref() {
@@ -160,7 +160,7 @@ pub fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions)
 
 /// The places of durations that Go cannot read, as rendered.
 #[must_use]
-pub fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
+pub(crate) fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
     let mut out = Vec::new();
     if is_hub(api_version) {
         return out;

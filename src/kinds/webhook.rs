@@ -22,13 +22,19 @@ pub struct Refusal {
 }
 
 /// A refusal by a webhook, at a place that is written as a person writes it.
-pub fn refuse(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &str, message: impl Into<String>) {
+pub(crate) fn refuse(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &str, message: impl Into<String>) {
     let message = format!("the webhook refuses it: {}", message.into());
     out.push(Refusal { rule, path: place(base, below), message });
 }
 
 /// The same by the schema of a kind whose schema is not built in.
-pub fn refuse_by_schema(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &str, message: impl Into<String>) {
+pub(crate) fn refuse_by_schema(
+    out: &mut Vec<Refusal>,
+    rule: RuleId,
+    base: &Path,
+    below: &str,
+    message: impl Into<String>,
+) {
     let message = format!("the schema refuses it: {}", message.into());
     out.push(Refusal { rule, path: place(base, below), message });
 }
@@ -102,7 +108,7 @@ impl<'a> Write<'a> {
 
 /// What stands for the webhooks of a kind that has none, or none that fills in or refuses anything: its schema alone is asked.
 #[derive(Debug)]
-pub struct SchemaAlone;
+pub(crate) struct SchemaAlone;
 
 impl Webhook for SchemaAlone {
     fn asks_for_spec(&self, _name: &str) -> bool {
@@ -111,7 +117,7 @@ impl Webhook for SchemaAlone {
 }
 
 /// Says that a place of an object needs a feature gate.
-pub type Need<'n> = dyn FnMut(&'static str, &str) + 'n;
+pub(crate) type Need<'n> = dyn FnMut(&'static str, &str) + 'n;
 
 /// The webhooks of a kind.
 pub trait Webhook: Sync {
@@ -157,6 +163,6 @@ pub trait Webhook: Sync {
 
 /// The webhooks of a kind of which no more is known than what it keeps fixed.
 #[derive(Debug)]
-pub struct NoWebhook;
+pub(crate) struct NoWebhook;
 
 impl Webhook for NoWebhook {}

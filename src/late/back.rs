@@ -11,7 +11,7 @@ use crate::yaml::{self, Edit, New, NodeId, Patch, Spot, Tree};
 
 /// The fields of one object that stay as they are.
 #[derive(Clone, PartialEq)]
-pub struct Stays {
+pub(crate) struct Stays {
     /// The object, by its new name where it is a template that took the place of another one.
     pub key: Key,
     /// The name of that other one.
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Stays {
 
 /// Why a field cannot stay as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoWayBack {
+pub(crate) enum NoWayBack {
     /// The chart does not render it any more, or holds it inside of a List, or says nothing that was there before.
     #[error("{0} cannot stay as it is: no document of the stream holds it")]
     NotInStream(Key),
@@ -56,7 +56,7 @@ type Names<'a> = HashMap<(&'a str, &'a str), &'a str>;
 ///
 /// # Errors
 /// The first field that cannot stay as it is. Nothing is written then.
-pub fn set_back(stream: &[u8], all: &[Stays], world: &World) -> Result<Vec<u8>, NoWayBack> {
+pub(crate) fn set_back(stream: &[u8], all: &[Stays], world: &World) -> Result<Vec<u8>, NoWayBack> {
     let documents = documents(stream);
     let mut wanted: Vec<Option<Value>> = vec![None; documents.len()];
     for stays in all {

@@ -34,7 +34,7 @@ const NAME: &str = "metadata.name";
 /// Sets back the pinned fields of a stream. What was there is what the last manifest said where the host writes merge patches
 /// (a value that stays the same there is not sent, so drift in live stays as it is), else what live holds.
 #[must_use]
-pub fn keep(stream: &[u8], policy: &Policy, world: &World) -> Kept {
+pub(crate) fn keep(stream: &[u8], policy: &Policy, world: &World) -> Kept {
     let pins = &policy.pins.fields;
     if pins.is_empty() {
         return Kept::default();

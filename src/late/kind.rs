@@ -36,7 +36,7 @@ impl ValueType {
 ///
 /// # Errors
 /// A sentence that goes on after "the value", without the value.
-pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
+pub(crate) fn check(value: &LateValue, text: &str) -> Result<(), String> {
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err("holds control characters".to_owned());
     }
@@ -61,7 +61,7 @@ pub fn check(value: &LateValue, text: &str) -> Result<(), String> {
 
 /// A text of the type that is none of the placeholders, to see what a place does when it changes. No value that is ever written.
 #[must_use]
-pub fn sample(value: &LateValue) -> String {
+pub(crate) fn sample(value: &LateValue) -> String {
     let within = || value.within.iter().filter_map(|network| network.parse::<IpNet>().ok());
     let hosts = within().flat_map(|network| network.hosts().take(8)).map(|host| host.to_string());
     let networks = within().map(|network| network.to_string());
@@ -145,7 +145,7 @@ fn is_pem(text: &str) -> bool {
 
 /// The one spelling of a value: what is written and pinned, so that a source that only spells anew changes nothing.
 #[must_use]
-pub fn normal(kind: ValueType, text: &str) -> String {
+pub(crate) fn normal(kind: ValueType, text: &str) -> String {
     match kind {
         ValueType::Ip => text.parse::<IpAddr>().map_or_else(|_| text.to_owned(), |address| address.to_string()),
         ValueType::Cidr => text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |network| network.to_string()),
@@ -198,7 +198,7 @@ fn lies_within(text: &str, within: &str) -> bool {
 
 /// Whether two spellings mean the same value, so that a source that only spells anew has not moved.
 #[must_use]
-pub fn same(kind: ValueType, left: &str, right: &str) -> bool {
+pub(crate) fn same(kind: ValueType, left: &str, right: &str) -> bool {
     let bare = |text: &'_ str| text.strip_prefix("sha256:").unwrap_or(text).to_owned();
     let parsed = match kind {
         ValueType::Ip => {

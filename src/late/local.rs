@@ -22,7 +22,7 @@ pub(super) const MOST_DOCUMENT: u64 = 1024 * 1024;
 const ALLOWED: &str = "ROLLGATE_ALLOW_SOURCES";
 
 /// Reads the sources of the late values with these names that are no objects. Relative files start from `folder`, that of the policy.
-pub async fn local(
+pub(crate) async fn local(
     policy: &Policy,
     names: &BTreeSet<String>,
     folder: &Path,
@@ -100,7 +100,7 @@ fn unquoted(text: &str) -> &str {
 ///
 /// # Errors
 /// What to say where it does not.
-pub fn allowed(env: &BTreeMap<String, String>, kind: &str) -> Result<(), String> {
+pub(crate) fn allowed(env: &BTreeMap<String, String>, kind: &str) -> Result<(), String> {
     let named = env.get(ALLOWED).is_some_and(|text| text.split(',').any(|one| one.trim() == kind));
     if named {
         Ok(())

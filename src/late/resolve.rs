@@ -93,7 +93,7 @@ fn let_out(policy: &Policy, world: &World, objects: &Inventory, settled: &mut [O
 
 /// A stream with a value in the places of one late value; `None` where not all of its places can take it.
 #[must_use]
-pub fn tried(stream: &StreamText, policy: &Policy, value: usize, text: &str) -> Option<Vec<u8>> {
+pub(crate) fn tried(stream: &StreamText, policy: &Policy, value: usize, text: &str) -> Option<Vec<u8>> {
     let with: Vec<Option<String>> =
         (0..policy.late_values.len()).map(|place| (place == value).then(|| text.to_owned())).collect();
     let targets = stream::targets(policy, &[]);
@@ -310,7 +310,7 @@ impl Resolution<'_> {
 
 /// Whether a text holds any placeholder of the policy as a whole token.
 #[must_use]
-pub fn is_unresolved(policy: &Policy, text: &str) -> bool {
+pub(crate) fn is_unresolved(policy: &Policy, text: &str) -> bool {
     let placeholders = policy.late_values.iter().flat_map(|value| &value.placeholders);
     placeholders.into_iter().any(|placeholder| token::occurs(text.as_bytes(), placeholder))
 }

@@ -27,7 +27,7 @@ use crate::world::SourceReading;
 
 /// What is known about one late value after its sources and its pin were looked at.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Settled {
+pub(crate) struct Settled {
     /// Its name.
     pub name: String,
     /// What is known about it.
@@ -72,7 +72,7 @@ impl fmt::Debug for Settled {
 impl Settled {
     /// What stands in its places while the stream is judged.
     #[must_use]
-    pub fn written(&self) -> Option<&str> {
+    pub(crate) fn written(&self) -> Option<&str> {
         self.value.as_deref().or(self.assumed.as_deref())
     }
 
@@ -100,7 +100,7 @@ impl Settled {
 
 /// What may be known while a value is settled.
 #[derive(Clone, Copy)]
-pub struct Evidence<'w> {
+pub(crate) struct Evidence<'w> {
     /// What each source gave.
     pub readings: &'w [SourceReading],
     /// The pins as they stand.
@@ -123,7 +123,7 @@ impl Evidence<'_> {
 }
 
 /// No late value is written into a Secret, as far as is known before there is a stream.
-pub static NOTHING_HIDDEN: BTreeSet<String> = BTreeSet::new();
+pub(crate) static NOTHING_HIDDEN: BTreeSet<String> = BTreeSet::new();
 
 /// How far the sources of late values can be reached, and what a value is that none of them gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Reach {
 
 /// Settles one late value.
 #[must_use]
-pub fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Settled {
+pub(crate) fn settle(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) -> Settled {
     let mut attempts = Vec::new();
     let found = look(policy, value, evidence, &mut attempts);
     let pin = match value.pin {

@@ -13,7 +13,7 @@ use crate::world::{Gap, SourceReading, release};
 
 /// An object that has to be read for a late value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted<'p> {
+pub(crate) struct Wanted<'p> {
     /// The late value.
     pub value: &'p LateValue,
     /// Place of the source in its list, from 0.
@@ -27,7 +27,7 @@ pub struct Wanted<'p> {
 impl Wanted<'_> {
     /// The identity of the object.
     #[must_use]
-    pub fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> Key {
         let source = self.source;
         Key::new(&source.api_version, &source.kind, self.namespace.as_deref(), &source.name)
     }
@@ -35,7 +35,7 @@ impl Wanted<'_> {
 
 /// The objects that the late values with these names come from, in the policy's order.
 #[must_use]
-pub fn wanted<'p>(policy: &'p Policy, names: &BTreeSet<String>, namespace: Option<&str>) -> Vec<Wanted<'p>> {
+pub(crate) fn wanted<'p>(policy: &'p Policy, names: &BTreeSet<String>, namespace: Option<&str>) -> Vec<Wanted<'p>> {
     let mut list = Vec::new();
     for (value, place, from) in each(policy, names) {
         if let Some(source) = &from.object {
@@ -49,7 +49,7 @@ pub fn wanted<'p>(policy: &'p Policy, names: &BTreeSet<String>, namespace: Optio
 /// What one object gave, for whoever reads the cluster: `object` is the object, or the list that a selector found; `None` where it
 /// is known not to be there, or why it could not be read.
 #[must_use]
-pub fn reading(wanted: &Wanted<'_>, object: Result<Option<&Value>, String>) -> SourceReading {
+pub(crate) fn reading(wanted: &Wanted<'_>, object: Result<Option<&Value>, String>) -> SourceReading {
     let from = &wanted.value.from[wanted.place];
     let mut reading = blank(wanted.value, wanted.place, from, wanted.namespace.as_deref());
     match object.and_then(|object| object.map_or(Ok(None), |object| only(wanted.source, object))) {
@@ -81,7 +81,7 @@ pub fn reading(wanted: &Wanted<'_>, object: Result<Option<&Value>, String>) -> S
 
 /// What a source gave whose kind the API server does not know.
 #[must_use]
-pub fn no_kind(wanted: &Wanted<'_>) -> SourceReading {
+pub(crate) fn no_kind(wanted: &Wanted<'_>) -> SourceReading {
     SourceReading { gap: Some(Gap::KindUnknown), ..reading(wanted, Ok(None)) }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn keys_beside(object: &Value, path: &str) -> Vec<String> {
 /// What the objects of an inventory (an old render, a snapshot, files) give. An object that is not in it is absent.
 /// Without a namespace on one of the two sides, kind and name decide, as everywhere offline.
 #[must_use]
-pub fn within(
+pub(crate) fn within(
     policy: &Policy,
     names: &BTreeSet<String>,
     namespace: Option<&str>,
@@ -194,7 +194,7 @@ fn selected(wanted: &Wanted<'_>, key: &Key, selector: &Selector, live: &Inventor
 ///
 /// # Errors
 /// When the path is no JSONPath, finds several values, or finds a map or a list.
-pub fn extract(object: &Value, source: &ObjectSource) -> Result<Option<String>, String> {
+pub(crate) fn extract(object: &Value, source: &ObjectSource) -> Result<Option<String>, String> {
     if source.release.is_some() {
         let values = release::values(object).map_err(|error| error.to_string())?;
         return Ok(at_path(&values, &source.path)?.map(|(text, _)| text));
@@ -230,7 +230,7 @@ pub(super) fn at_path(tree: &Value, path: &str) -> Result<Option<(String, String
 
 /// How a person calls a source, and the path inside it.
 #[must_use]
-pub fn describe(source: &Source, namespace: Option<&str>) -> (String, String) {
+pub(crate) fn describe(source: &Source, namespace: Option<&str>) -> (String, String) {
     let path = source.path.clone().unwrap_or_default();
     if let Some(object) = &source.object {
         let namespace = object.namespace.as_deref().or(namespace);

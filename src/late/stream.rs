@@ -126,7 +126,7 @@ pub fn needed(stream: &StreamText, policy: &Policy) -> BTreeSet<String> {
 
 /// Where a placeholder stands in a text that would go out: the late value and the line.
 #[must_use]
-pub fn standing(text: &StreamText, policy: &Policy) -> Option<(String, usize)> {
+pub(crate) fn standing(text: &StreamText, policy: &Policy) -> Option<(String, usize)> {
     let targets = targets(policy, &[]);
     let found = search(text, &targets);
     let read = found.marked.iter().find_map(|marked| {

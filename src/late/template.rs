@@ -18,7 +18,7 @@ const FUEL: u64 = 5_000_000;
 /// Why a template did not render.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
-pub struct TemplateError {
+pub(crate) struct TemplateError {
     /// File, as it was given.
     pub file: String,
     /// Line, from 1.
@@ -29,7 +29,7 @@ pub struct TemplateError {
 
 /// A rendered template, or what has to be known first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rendered {
+pub(crate) enum Rendered {
     /// The text.
     Text(String),
     /// Late values that it asked for and that were not given.
@@ -38,7 +38,7 @@ pub enum Rendered {
 
 /// What a template may see.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// The late values of the policy, by name.
     late: BTreeMap<String, Slot>,
     /// Plain variables: `namespace`, `release` and `context`, where they are known.
@@ -57,7 +57,7 @@ struct Slot {
 impl Scope {
     /// The late values of a policy, as far as they are known, and the plain variables.
     #[must_use]
-    pub fn new(policy: &Policy, mut known: BTreeMap<String, String>, variables: BTreeMap<&str, String>) -> Self {
+    pub(crate) fn new(policy: &Policy, mut known: BTreeMap<String, String>, variables: BTreeMap<&str, String>) -> Self {
         let slot = |text, kind| Slot { text, is_number: kind == ValueType::Integer };
         let late =
             policy.late_values.iter().map(|value| (value.name.clone(), slot(known.remove(&value.name), value.kind)));
@@ -70,7 +70,7 @@ impl Scope {
 
 /// Whether a values file is a template: its name ends in `.j2`, or it calls `late(` inside of `{{ }}` or `{% %}`.
 #[must_use]
-pub fn is_template(file: &str, text: &str) -> bool {
+pub(crate) fn is_template(file: &str, text: &str) -> bool {
     let mut rest = text;
     let calls = std::iter::from_fn(|| {
         let start = [rest.find("{{"), rest.find("{%")].into_iter().flatten().min()?;
@@ -88,7 +88,7 @@ pub fn is_template(file: &str, text: &str) -> bool {
 /// # Errors
 /// A template that is wrong, names what is not defined, or does not come to an end; a late value that the policy does not know;
 /// a text that is not YAML in the end.
-pub fn render(file: &str, text: &str, context: &Scope) -> Result<Rendered, TemplateError> {
+pub(crate) fn render(file: &str, text: &str, context: &Scope) -> Result<Rendered, TemplateError> {
     let fail = |error: minijinja::Error| TemplateError {
         file: file.to_owned(),
         line: error.line().unwrap_or(1),

@@ -34,7 +34,7 @@ pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Ran
 
 /// Whether `text` holds `placeholder` as a whole token.
 #[must_use]
-pub fn occurs(text: &[u8], placeholder: &str) -> bool {
+pub(crate) fn occurs(text: &[u8], placeholder: &str) -> bool {
     places(text, placeholder).next().is_some()
 }
 

@@ -7,7 +7,7 @@ use crate::world::SourceReading;
 
 /// Says of each reading whether it is secret, also because the `stream` has its place in a Secret, and whether it has the form of
 /// its type; secrets are then in that form.
-pub fn vet(stream: &StreamText, policy: &Policy, readings: &mut [SourceReading]) {
+pub(crate) fn vet(stream: &StreamText, policy: &Policy, readings: &mut [SourceReading]) {
     let hidden = resolve::into_secrets(policy, &stream::search(stream, &stream::targets(policy, &[])));
     let hidden = policy.with_origins(&hidden);
     for reading in readings {

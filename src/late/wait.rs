@@ -14,7 +14,7 @@ use crate::world::SourceReading;
 
 /// A late value that no source has yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub(crate) struct Missing {
     /// Its name.
     pub name: String,
     /// Which source lacks it, for people.
@@ -26,7 +26,7 @@ pub struct Missing {
 /// What of the asked-for values no source has yet. Values that are wrong, unreadable or moved are not missing: time will not help.
 /// Nor does it bring a variable or an object among files: those are waited for no time at all.
 #[must_use]
-pub fn missing(
+pub(crate) fn missing(
     policy: &Policy,
     names: &BTreeSet<String>,
     evidence: Evidence<'_>,
@@ -51,39 +51,25 @@ pub fn missing(
 
 /// How often is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub(crate) struct Pace {
     /// Time between two reads.
     pub read: Duration,
 }
 
 impl Pace {
     /// Where changes are only seen by asking.
-    pub const POLLED: Self = Self { read: Duration::from_secs(3) };
+    pub(crate) const POLLED: Self = Self { read: Duration::from_secs(3) };
     /// Where each change is told, and asking is for what a watch may have missed.
-    pub const WATCHED: Self = Self { read: Duration::from_secs(30) };
+    pub(crate) const WATCHED: Self = Self { read: Duration::from_secs(30) };
 }
 
 /// How it is known when to ask again.
-pub trait Watch {
+pub(crate) trait Watch {
     /// Ends when something may have changed.
     fn changed(&mut self) -> impl Future<Output = ()>;
 
     /// How often is asked beside that.
     fn pace(&self) -> Pace;
-}
-
-/// Nothing tells of changes.
-#[derive(Debug)]
-pub struct Polled(pub Pace);
-
-impl Watch for Polled {
-    async fn changed(&mut self) {
-        std::future::pending::<()>().await;
-    }
-
-    fn pace(&self) -> Pace {
-        self.0
-    }
 }
 
 /// Where is said what is waited for.
@@ -114,7 +100,7 @@ impl Screen<'_> {
 
 /// Reads until nothing is missing or the shortest time of what is missing is up; gives the last readings.
 /// `first` is what was read already, `missing` says what of it lacks (see [`missing`]).
-pub async fn until_known(
+pub(crate) async fn until_known(
     first: Vec<SourceReading>,
     missing: impl Fn(&[SourceReading]) -> Vec<Missing>,
     mut read: impl AsyncFnMut() -> Vec<SourceReading>,
@@ -186,6 +172,20 @@ mod tests {
     use super::super::Reach;
     use super::*;
     use crate::tree::json;
+
+    /// Nothing tells of changes.
+    #[derive(Debug)]
+    struct Polled(Pace);
+
+    impl Watch for Polled {
+        async fn changed(&mut self) {
+            std::future::pending::<()>().await;
+        }
+
+        fn pace(&self) -> Pace {
+            self.0
+        }
+    }
 
     const QUICK: Pace = Pace { read: Duration::from_millis(5) };
 

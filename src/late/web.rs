@@ -15,7 +15,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is asked, and how its server is known.
 #[derive(Debug, Clone, Copy)]
-pub struct Address<'a> {
+pub(crate) struct Address<'a> {
     /// The address, with `http` or `https`.
     pub url: &'a str,
     /// A file with the certificates of the authorities that the server is known by; those of this machine where none is said.
@@ -53,7 +53,7 @@ impl Address<'_> {
     ///
     /// # Errors
     /// When it gives another answer than a success, or none in time.
-    pub async fn bytes(&self, most: u64) -> Result<Option<Vec<u8>>, String> {
+    pub(crate) async fn bytes(&self, most: u64) -> Result<Option<Vec<u8>>, String> {
         let (client, uri) = self.client()?;
         let request = Request::get(path(&uri)).body(Vec::new()).map_err(|_| "its address cannot be read".to_owned())?;
         let work = async {
@@ -74,7 +74,8 @@ impl Address<'_> {
     ///
     /// # Errors
     /// When it gives another answer than a success, or none in time.
-    pub async fn post(&self, body: Vec<u8>) -> Result<(), String> {
+    #[cfg(feature = "serve")]
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<(), String> {
         let (client, uri) = self.client()?;
         let request = Request::post(path(&uri)).header(header::CONTENT_TYPE, "application/json").body(Body::from(body));
         let request = request.map_err(|_| "its address cannot be read".to_owned())?;
@@ -91,7 +92,7 @@ impl Address<'_> {
     ///
     /// # Errors
     /// When nobody can say: another answer than a success, 404 or 410, or none in time.
-    pub async fn is_there(&self) -> Result<bool, String> {
+    pub(crate) async fn is_there(&self) -> Result<bool, String> {
         let (client, uri) = self.client()?;
         let ask = async |method: Method| {
             let request = Request::builder().method(method).uri(path(&uri)).header(header::RANGE, "bytes=0-0");

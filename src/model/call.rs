@@ -30,7 +30,7 @@ impl std::fmt::Display for Call {
 
 /// A word as a shell reads it.
 #[must_use]
-pub fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -4,7 +4,7 @@ use super::RuleId;
 use crate::object::{Key, Path};
 
 /// Objects and fields in them.
-pub type Places = Vec<(Key, Option<Path>)>;
+pub(crate) type Places = Vec<(Key, Option<Path>)>;
 
 /// What a controller does to the Machines of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,6 +108,6 @@ pub struct Hold {
 
 /// What holds an act back, among all that holds an owner.
 #[must_use]
-pub fn hold_of(holds: &[Hold], act: Act) -> Option<&Hold> {
+pub(crate) fn hold_of(holds: &[Hold], act: Act) -> Option<&Hold> {
     holds.iter().find(|hold| hold.why.stops(act))
 }

@@ -65,9 +65,9 @@ pub struct About {
 }
 
 /// The word before what a person does; before a command stands another one.
-pub const DO: &str = "do";
+pub(crate) const DO: &str = "do";
 /// The word before a command where another one stands before it.
-pub const OR: &str = "or";
+pub(crate) const OR: &str = "or";
 /// What a command begins with.
 const PROGRAMS: [&str; 3] = ["rollgate ", "kubectl ", "helm "];
 
@@ -166,7 +166,7 @@ impl Reason {
 }
 
 /// The gate and the finding that say what goes out as it was instead of replacing Machines.
-pub const SET_BACK: &str = "set-back";
+pub(crate) const SET_BACK: &str = "set-back";
 
 /// Something that deserves a line of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Hash)]

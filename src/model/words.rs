@@ -2,13 +2,13 @@
 
 /// A count with its noun: `1 Machine`, `3 Machines`.
 #[must_use]
-pub fn plural(count: u64, noun: &str) -> String {
+pub(crate) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// A length of time in words: the two largest units of it.
 #[must_use]
-pub fn age(seconds: u64) -> String {
+pub(crate) fn age(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {
         (0, 0, 0) => plural(seconds, "second"),

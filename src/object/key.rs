@@ -60,7 +60,7 @@ impl std::fmt::Display for Key {
 
 /// An `apiVersion` taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApiVersion<'a> {
+pub(crate) struct ApiVersion<'a> {
     /// Group, empty for the core group.
     pub group: &'a str,
     /// Version, such as `v1beta1`.
@@ -70,7 +70,7 @@ pub struct ApiVersion<'a> {
 impl<'a> ApiVersion<'a> {
     /// Splits at the slash; a text without one is a version of the core group.
     #[must_use]
-    pub fn parse(text: &'a str) -> Self {
+    pub(crate) fn parse(text: &'a str) -> Self {
         match text.split_once('/') {
             Some((group, version)) => Self { group, version },
             None => Self { group: "", version: text },

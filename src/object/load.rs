@@ -307,6 +307,7 @@ impl Object {
 
     /// The same object, kept from one judgement to the next: its copies share what [`Self::form`] makes of it.
     #[must_use]
+    #[cfg(feature = "serve")]
     pub(crate) fn kept(self) -> Self {
         Self { form: Some(Form::default()), ..self }
     }

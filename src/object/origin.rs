@@ -76,7 +76,7 @@ impl Files {
 }
 
 /// Where the places of one object stand.
-pub struct Origins<'o> {
+pub(crate) struct Origins<'o> {
     files: &'o Files,
     template: Option<String>,
     /// Line of the stream at which the object's document starts.
@@ -95,7 +95,7 @@ pub struct Origins<'o> {
 impl<'o> Origins<'o> {
     /// The places of an object that was rendered. An object that came in a `List` is known by its document only.
     #[must_use]
-    pub fn of(object: &'o Object, files: &'o Files) -> Self {
+    pub(crate) fn of(object: &'o Object, files: &'o Files) -> Self {
         let (text, base) = match &object.body {
             Body::Text(bytes, span) => (span.of(bytes), span.start),
             Body::Value(_) => (&[][..], 0),
@@ -118,14 +118,14 @@ impl<'o> Origins<'o> {
 
     /// Where the object starts: its first key.
     #[must_use]
-    pub fn start(&self) -> Location {
+    pub(crate) fn start(&self) -> Location {
         let first = self.tree.as_ref().and_then(|tree| Some(tree.span(tree.root()?).start));
         first.map_or_else(|| self.located(self.line, 1), |offset| self.position(offset))
     }
 
     /// Where a place stands: at its key or item, or at the innermost one around it that was rendered. `holds` is the object
     /// that the path is about; where a list in it is another one than was rendered, its items are not looked for by number.
-    pub fn find(&mut self, path: &Path, holds: Option<&Value>) -> Location {
+    pub(crate) fn find(&mut self, path: &Path, holds: Option<&Value>) -> Location {
         match self.nearest(path, holds) {
             Some(offset) => self.position(offset),
             None => self.start(),

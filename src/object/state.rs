@@ -4,6 +4,6 @@ use crate::tree::Value;
 
 /// Whether an object is being deleted.
 #[must_use]
-pub fn is_deleting(object: &Value) -> bool {
+pub(crate) fn is_deleting(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|stamp| !stamp.is_null())
 }

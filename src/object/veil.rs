@@ -6,7 +6,7 @@ use std::fmt;
 use crate::tree::Value;
 
 /// A tree that may hold secrets, for `Debug`.
-pub struct Veil<'v>(pub &'v Value);
+pub(crate) struct Veil<'v>(pub &'v Value);
 
 impl fmt::Debug for Veil<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -25,7 +25,7 @@ impl<'v> Presence<'v> {
 }
 
 /// Some objects of a view.
-pub type Objects<'v> = Box<dyn Iterator<Item = &'v Object> + 'v>;
+pub(crate) type Objects<'v> = Box<dyn Iterator<Item = &'v Object> + 'v>;
 
 /// One moment of a cluster, as far as it is known.
 pub trait View: fmt::Debug + Sync {

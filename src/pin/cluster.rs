@@ -8,13 +8,10 @@ use super::{Book, BookError, Event, Pin};
 use crate::policy::Pins;
 use crate::store::{self, Kept};
 
-pub use crate::store::cluster::{from_object, word};
+pub(crate) use crate::store::cluster::{from_object, word};
 
 /// A ConfigMap or a Secret that holds pins.
-pub type ClusterStore = store::ClusterStore<Book>;
-/// Why the pins of a cluster could not be read or written.
-pub type ClusterStoreError = store::ClusterError<BookError>;
-
+pub(crate) type ClusterStore = store::ClusterStore<Book>;
 /// Key of the history. No late value can have this name: names start with a letter, a digit or `_`.
 const HISTORY: &str = ".history";
 

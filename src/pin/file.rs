@@ -1,12 +1,9 @@
 //! Pins in a file that is committed to Git.
 
-use super::{Book, BookError};
+use super::Book;
 use crate::store;
 
 /// A pin file.
-pub type FileStore = store::FileStore<Book>;
-/// Why the pins of a file could not be read or written.
-pub type StoreError = store::FileError<BookError>;
-
+pub(crate) type FileStore = store::FileStore<Book>;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! encrypted where the policy says to whom.
 
 mod book;
-pub mod cluster;
+pub(crate) mod cluster;
 mod encrypted;
 mod file;
 mod seal;
@@ -15,15 +15,16 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use book::{Book, BookError, Entry, Event};
-pub use cluster::{ClusterStore, ClusterStoreError};
-pub use encrypted::Keys;
-pub use file::{FileStore, StoreError};
-pub use seal::{is_seal, recognises, seal};
+pub use book::BookError;
+pub(crate) use book::{Book, Event};
+pub(crate) use cluster::ClusterStore;
+pub(crate) use encrypted::Keys;
+pub(crate) use file::FileStore;
+pub(crate) use seal::{is_seal, recognises, seal};
 
 /// Who runs this: the user of a pipeline with its job where one says so, else the user of the machine.
 #[must_use]
-pub fn author(env: &BTreeMap<String, String>) -> Option<String> {
+pub(crate) fn author(env: &BTreeMap<String, String>) -> Option<String> {
     let text = |name: &str| env.get(name).filter(|text| !text.is_empty()).cloned();
     let user = ["GITLAB_USER_LOGIN", "GITHUB_ACTOR", "USER", "LOGNAME"].into_iter().find_map(text);
     match (user, text("CI_JOB_URL").or_else(|| text("GITHUB_RUN_ID"))) {

@@ -9,7 +9,7 @@ const ROUNDS: u32 = 60_000;
 
 /// Seals a value. `salt` need not be secret but should differ from pin to pin (name, source and time together do).
 #[must_use]
-pub fn seal(value: &str, salt: &str) -> String {
+pub(crate) fn seal(value: &str, salt: &str) -> String {
     let salt = Sha256::digest(salt.as_bytes());
     let salt = &salt[..16];
     format!("sealed:1:{}:{}", STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(stretch(value, salt)))
@@ -17,13 +17,13 @@ pub fn seal(value: &str, salt: &str) -> String {
 
 /// Whether a text is a seal.
 #[must_use]
-pub fn is_seal(text: &str) -> bool {
+pub(crate) fn is_seal(text: &str) -> bool {
     text.starts_with("sealed:")
 }
 
 /// Whether `seal` was made of `value`. A seal of another form recognises nothing.
 #[must_use]
-pub fn recognises(seal: &str, value: &str) -> bool {
+pub(crate) fn recognises(seal: &str, value: &str) -> bool {
     let Some((salt, hash)) = seal.strip_prefix("sealed:1:").and_then(|rest| rest.split_once(':')) else { return false };
     let (Ok(salt), Ok(hash)) = (STANDARD_NO_PAD.decode(salt), STANDARD_NO_PAD.decode(hash)) else { return false };
     hash == stretch(value, &salt)

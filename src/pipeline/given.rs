@@ -15,7 +15,12 @@ use crate::world::World;
 ///
 /// # Errors
 /// When a side is not what Kubernetes reads.
-pub fn judge_given(question: &Question, rules: &Rules, world: &World, write: Given<'_>) -> Result<Judgement, Fault> {
+pub(crate) fn judge_given(
+    question: &Question,
+    rules: &Rules,
+    world: &World,
+    write: Given<'_>,
+) -> Result<Judgement, Fault> {
     let prediction = host::given(write, world)?;
     let objects: Vec<_> = write.after.cloned().into_iter().collect();
     let rendered = Stream { documents: objects.len(), objects: objects.into(), nameless: Vec::new() };

@@ -87,7 +87,7 @@ impl std::fmt::Debug for Judgement {
 
 /// What is asked outside of the management cluster, where the policy allows it.
 #[derive(Debug, Default)]
-pub struct Beyond {
+pub(crate) struct Beyond {
     /// The Clusters (namespace and name) of which Machines go: only these are worth a look into.
     pub clusters: BTreeSet<(Option<String>, String)>,
     /// Addresses of the images that new Machines boot from.

@@ -140,7 +140,7 @@ fn spared(reason: &Reason) -> Reason {
 }
 
 /// Gives what was set back the next step of the whole stream: how to let all of it through.
-pub fn point_at(report: &mut Report, whole: &Report) {
+pub(crate) fn point_at(report: &mut Report, whole: &Report) {
     let next =
         whole.reasons.iter().find(|reason| reason.decision == Decision::Hold).and_then(|reason| reason.next.clone());
     if let Some(first) = report.reasons.iter_mut().find(|reason| reason.gate == SET_BACK) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Why a text is not a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a length of time: {why}; write it as 10m or 1h30m")]
-pub struct DurationError {
+pub(crate) struct DurationError {
     /// The text.
     pub text: String,
     /// What is wrong with it.
@@ -29,7 +29,7 @@ const UNITS: [(&str, u128); 8] = [
 ///
 /// # Errors
 /// When a number or a unit is missing or not known, or the length does not fit.
-pub fn duration(text: &str) -> Result<Duration, DurationError> {
+pub(crate) fn duration(text: &str) -> Result<Duration, DurationError> {
     let fault = |why: &str| DurationError { text: text.to_owned(), why: why.to_owned() };
     if text == "0" {
         return Ok(Duration::ZERO);

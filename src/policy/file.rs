@@ -8,11 +8,11 @@ use sha2::{Digest as _, Sha256};
 use super::{Policy, PolicyErrors, parse};
 
 /// The name that is looked for.
-pub const FILE_NAME: &str = "rollgate.yaml";
+pub(crate) const FILE_NAME: &str = "rollgate.yaml";
 
 /// A policy with where it came from.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The policy.
     pub policy: Policy,
     /// The file, as it was given.
@@ -25,7 +25,7 @@ pub struct Loaded {
 
 /// Why a policy file could not be used.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub(crate) enum LoadError {
     /// The file could not be read.
     #[error("policy {}: {why}; check the path given with --policy or ROLLGATE_POLICY", file.display())]
     Unreadable {
@@ -50,7 +50,7 @@ impl Loaded {
     ///
     /// # Errors
     /// When the file cannot be read, or is not a policy.
-    pub fn from_file(file: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn from_file(file: &Path) -> Result<Self, LoadError> {
         let bytes = std::fs::read(file).map_err(|why| LoadError::Unreadable { file: file.to_path_buf(), why })?;
         let policy = parse(&file.display().to_string(), &bytes)?;
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -65,7 +65,7 @@ const MISNAMED: &str = "rollgate.yml";
 ///
 /// # Errors
 /// When a nearer file has nearly that name: its author means it to count.
-pub fn find(start: &Path) -> Result<Option<PathBuf>, LoadError> {
+pub(crate) fn find(start: &Path) -> Result<Option<PathBuf>, LoadError> {
     let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
     for folder in start.ancestors() {
         let [file, other] = [FILE_NAME, MISNAMED].map(|name| folder.join(name));
@@ -81,7 +81,7 @@ pub fn find(start: &Path) -> Result<Option<PathBuf>, LoadError> {
 
 /// The hash by which a report names the exact bytes of a policy.
 #[must_use]
-pub fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     let mut text = "sha256:".to_owned();
     for byte in Sha256::digest(bytes) {
         write!(text, "{byte:02x}").expect("writing to a string cannot fail");

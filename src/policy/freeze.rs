@@ -6,7 +6,7 @@ use super::Freeze;
 
 /// What is wrong with a freeze, and in which of its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FreezeFault {
+pub(crate) struct FreezeFault {
     /// Name of the field.
     pub field: &'static str,
     /// What is wrong.
@@ -18,7 +18,7 @@ pub struct FreezeFault {
 /// # Errors
 ///
 /// Names the field that is neither a day nor a moment, an unknown time zone, or an end that is not after the start.
-pub fn ends(freeze: &Freeze) -> Result<(Timestamp, Timestamp), FreezeFault> {
+pub(crate) fn ends(freeze: &Freeze) -> Result<(Timestamp, Timestamp), FreezeFault> {
     let fault = |field, why| FreezeFault { field, why };
     let zone = match &freeze.time_zone {
         Some(name) => TimeZone::get(name)

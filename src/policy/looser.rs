@@ -7,7 +7,7 @@ use super::Policy;
 
 /// The places of a policy that change.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub(crate) struct Moved {
     /// Those that let more through, with both values where these are words or numbers of a gate.
     pub looser: Vec<String>,
     /// The others, by their first names.
@@ -19,7 +19,7 @@ const RANKS: &[&[&str]] = &[&["allow", "warn", "rollout", "hold"], &["observe", 
 
 /// What changes from one policy to another.
 #[must_use]
-pub fn moved(old: &Policy, new: &Policy) -> Moved {
+pub(crate) fn moved(old: &Policy, new: &Policy) -> Moved {
     let mut out = Moved::default();
     // Which releases there are is no question of how they are judged.
     let of = |policy: &Policy| serde_json::to_value(Policy { releases: Vec::new(), ..policy.clone() });

@@ -6,7 +6,7 @@ mod cron;
 mod duration;
 mod expected;
 mod file;
-pub mod freeze;
+pub(crate) mod freeze;
 mod looser;
 mod origins;
 mod places;
@@ -16,20 +16,24 @@ mod schema;
 mod selector;
 
 pub(crate) use crate::yaml::nearest;
-pub use duration::{DurationError, duration};
-pub use file::{FILE_NAME, LoadError, Loaded, digest, find};
-pub use looser::{Moved, moved};
-pub use origins::origins;
-pub use places::{Places, Resolve};
-pub use read::{PolicyError, PolicyErrors, line_of, parse};
+pub(crate) use duration::duration;
+pub(crate) use file::{FILE_NAME, LoadError, Loaded, digest, find};
+pub(crate) use looser::{Moved, moved};
+pub(crate) use origins::origins;
+pub(crate) use places::{Places, Resolve};
+pub(crate) use read::PolicyErrors;
+pub(crate) use read::line_of;
+pub use read::parse;
 pub use reference::reference;
 #[cfg(test)]
+pub(crate) use schema::Networks;
+#[cfg(test)]
 pub(crate) use schema::fresh_schema;
-pub use schema::{
-    ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, ClusterGates, Doubt, EndpointSource,
-    Expectation, FieldPin, FirstInstall, Flux, FluxValues, Forecasts, Freeze, GateAnswer, Gates, HealthGates,
-    HeatSource, HistoryFile, HistoryPlace, HttpSource, Ignore, Images, LateValue, Later, ListedRelease, NamedSource,
-    Networks, ObjectSource, PinMode, Pins, Policy, Profile, ReleaseSource, Revision, SCHEMA, SetBack, Source,
-    StoreKind, Unseen, UserRule, ValueType, Window, Workload, schema_json,
+pub(crate) use schema::{
+    ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, Doubt, Expectation, FieldPin, FirstInstall, Flux,
+    FluxValues, Freeze, GateAnswer, Gates, HealthGates, HistoryPlace, HttpSource, Ignore, LateValue, Later,
+    ObjectSource, PinMode, Revision, Source, Unseen, UserRule, ValueType, Window,
 };
-pub use selector::Selector;
+pub(crate) use schema::{ClusterGates, Images, ListedRelease, Profile, SCHEMA, Workload};
+pub use schema::{Pins, Policy, StoreKind};
+pub(crate) use selector::Selector;

@@ -16,7 +16,7 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| {
 ///
 /// # Errors
 /// A call whose name is not written in quotes: nobody could tell what is needed before it is known.
-pub fn origins(template: &str) -> Result<Vec<String>, String> {
+pub(crate) fn origins(template: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for call in CALL.captures_iter(template) {
         match (call.get(1).or_else(|| call.get(2)), call.get(3)) {

@@ -113,7 +113,7 @@ fn with_words(message: String, path: &Path) -> String {
 
 /// The line of a field, where the file says it.
 #[must_use]
-pub fn line_of(bytes: &[u8], path: &Path) -> Option<usize> {
+pub(crate) fn line_of(bytes: &[u8], path: &Path) -> Option<usize> {
     let value = yaml::read_strict(bytes).ok()?;
     path.get(&value)?;
     Some(place(bytes, path).0)

@@ -18,17 +18,17 @@ mod workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::approvals::{ApprovalFile, ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
-pub use self::flux::{Flux, FluxValues};
-pub use self::forecasts::Forecasts;
-pub use self::gates::{Budget, Freeze, GateAnswer, Gates, HealthGates, HistoryFile, HistoryPlace, Later, Window};
-pub use self::images::Images;
-pub use self::per_cluster::ClusterGates;
-pub use self::profile::Profile;
-pub use self::releases::ListedRelease;
-pub use self::set_back::SetBack;
-pub use self::sources::{EndpointSource, HeatSource, HttpSource, NamedSource, ObjectSource, ReleaseSource, Source};
-pub use self::workload::Workload;
+pub(crate) use self::approvals::{ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Expectation, Revision};
+pub(crate) use self::flux::{Flux, FluxValues};
+pub(crate) use self::forecasts::Forecasts;
+pub(crate) use self::gates::{Budget, Freeze, GateAnswer, Gates, HealthGates, HistoryPlace, Later, Window};
+pub(crate) use self::images::Images;
+pub(crate) use self::per_cluster::ClusterGates;
+pub(crate) use self::profile::Profile;
+pub(crate) use self::releases::ListedRelease;
+pub(crate) use self::set_back::SetBack;
+pub(crate) use self::sources::{HttpSource, ObjectSource, Source};
+pub(crate) use self::workload::Workload;
 use super::Resolve;
 
 /// The whole policy file.
@@ -264,7 +264,6 @@ impl Networks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the words say it.")]
 pub enum ValueType {
     Ip,
     Cidr,
@@ -421,11 +420,11 @@ pub enum Doubt {
 pub struct UserRule(#[cfg_attr(test, schemars(with = "rule::RuleForm"))] pub crate::tree::Value);
 
 /// The JSON Schema of a policy file, for editors.
-pub const SCHEMA: &str = include_str!("../../schemas/policy.json");
+pub(crate) const SCHEMA: &str = include_str!("../../schemas/policy.json");
 
 /// The same, read.
 #[must_use]
-pub fn schema_json() -> crate::tree::Value {
+pub(crate) fn schema_json() -> crate::tree::Value {
     // A test reads it.
     serde_json::from_str(SCHEMA).unwrap_or_default()
 }

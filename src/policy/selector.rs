@@ -16,14 +16,14 @@ enum Wish {
 
 /// Conditions that all hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selector(Vec<Wish>);
+pub(crate) struct Selector(Vec<Wish>);
 
 impl Selector {
     /// Reads a selector such as `app=vip,tier in (a, b),!test`.
     ///
     /// # Errors
     /// When it is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a selector; write it as app=vip,tier in (a, b)");
         let wishes: Option<Vec<Wish>> = pieces(text).into_iter().map(wish).collect();
         wishes.filter(|wishes| !wishes.is_empty()).map(Self).ok_or_else(wrong)
@@ -31,7 +31,7 @@ impl Selector {
 
     /// Whether the labels of an object fulfil it.
     #[must_use]
-    pub fn fits(&self, object: &Value) -> bool {
+    pub(crate) fn fits(&self, object: &Value) -> bool {
         let label = |name: &str| {
             let labels = object.pointer("/metadata/labels")?;
             labels.get(name)?.as_str()

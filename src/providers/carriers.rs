@@ -27,13 +27,13 @@ static CARRIERS: &[(&str, &str)] = &[
 
 /// Whether objects of a kind are there to have others written.
 #[must_use]
-pub fn is_carrier(group: &str, kind: &str) -> bool {
+pub(crate) fn is_carrier(group: &str, kind: &str) -> bool {
     CARRIERS.iter().any(|(own, name)| *own == group && (name.is_empty() || *name == kind))
 }
 
 /// Whether objects of a kind only say where manifests or charts come from: what was written from one stays when it goes, since it is not
 /// ready from then on and nothing is rendered any more (source-controller, `api/v1`, v1.6).
 #[must_use]
-pub fn is_source(group: &str) -> bool {
+pub(crate) fn is_source(group: &str) -> bool {
     group == "source.toolkit.fluxcd.io"
 }

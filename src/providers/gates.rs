@@ -21,13 +21,13 @@ pub fn is_usually_on(gate: &str, versions: &Versions) -> bool {
 
 /// The places of an object, in the superset form, that need a gate; `is_new` where the object is not there yet.
 #[must_use]
-pub fn needs(key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
+pub(crate) fn needs(key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
     needed(kind(key), key, object, is_new, versions)
 }
 
 /// The same of an object whose kind is at hand.
 #[must_use]
-pub fn needed(kind: &Kind, key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
+pub(crate) fn needed(kind: &Kind, key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
     let mut out = Vec::new();
     if let Some(webhook) = kind.webhook {
         webhook.needs(key, object, is_new, versions, &mut |gate, place| {
@@ -40,7 +40,7 @@ pub fn needed(kind: &Kind, key: &Key, object: &Value, is_new: bool, versions: &V
 
 /// Whether an object may need a gate, so that one that is there can show that it is on.
 #[must_use]
-pub fn may_need(gate: &str, object: &Object) -> bool {
+pub(crate) fn may_need(gate: &str, object: &Object) -> bool {
     kind(&object.key).gates.iter().any(|(own, word)| *own == gate && object.may_say(word))
 }
 

@@ -7,7 +7,7 @@ use crate::contract::{CORE, GROUPS_END};
 
 /// Whether objects of this group are compared, whatever refers to them.
 #[must_use]
-pub fn is_compared(group: &str) -> bool {
+pub(crate) fn is_compared(group: &str) -> bool {
     // That of most objects.
     !group.is_empty() && (is_capi(group) || own().any(|own| own == group))
 }
@@ -26,7 +26,7 @@ pub(crate) fn compared_words() -> impl Iterator<Item = &'static str> {
 
 /// Whether the group is one of Cluster API, or named as its contract wants it.
 #[must_use]
-pub fn is_capi(group: &str) -> bool {
+pub(crate) fn is_capi(group: &str) -> bool {
     group == CORE || group.ends_with(GROUPS_END)
 }
 

@@ -3,7 +3,7 @@
 
 use super::kind;
 use crate::kinds::contract::{MACHINE, OF_CONTROL_PLANE};
-use crate::kinds::fields::{is_in, label, target};
+use crate::kinds::fields::{label, target};
 use crate::kinds::versions::Versions;
 use crate::kinds::{Role, Typed, superset};
 use crate::model::Member;
@@ -12,7 +12,7 @@ use crate::tree::Value;
 
 /// The object in the superset form, whatever version it was read in.
 #[must_use]
-pub fn read(object: &Object, versions: &Versions) -> Option<Value> {
+pub(crate) fn read(object: &Object, versions: &Versions) -> Option<Value> {
     let known = kind(&object.key);
     let read = |value: &Value| superset::value(known, &object.api_version, value, versions);
     match superset::is_of_versions(known) {
@@ -21,19 +21,9 @@ pub fn read(object: &Object, versions: &Versions) -> Option<Value> {
     }
 }
 
-/// Live objects of a kind in a group, in a namespace where one is known.
-pub fn live<'s>(
-    live: &'s dyn View,
-    group: &'s str,
-    kind: &'s str,
-    namespace: Option<&'s str>,
-) -> impl Iterator<Item = &'s Object> {
-    live.of_kind(kind).filter(move |object| object.key.group == group && is_in(object, namespace))
-}
-
 /// Names of the Machines of an owner, where they were read.
 #[must_use]
-pub fn names(live: &dyn View, owner: &Typed<'_>, cluster: &str, versions: &Versions) -> Vec<String> {
+pub(crate) fn names(live: &dyn View, owner: &Typed<'_>, cluster: &str, versions: &Versions) -> Vec<String> {
     if let Some(names) = owner.known.mirror.and_then(|mirror| mirror.machine_names(live, owner, versions)) {
         return names;
     }
@@ -49,7 +39,7 @@ pub fn names(live: &dyn View, owner: &Typed<'_>, cluster: &str, versions: &Versi
 
 /// The Machines of a control plane.
 #[must_use]
-pub fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
+pub(crate) fn of_control_plane(live: &dyn View, owner: &Key, cluster: &str, versions: &Versions) -> Vec<Member> {
     let by_label = |object: &&Object| {
         object.value().is_ok_and(|raw| {
             raw.pointer("/metadata/ownerReferences").is_none() && label(&raw, OF_CONTROL_PLANE).is_some()
@@ -73,7 +63,12 @@ fn member(live: &dyn View, object: &Object, machine: Value, versions: &Versions)
 
 /// The live object behind a reference of either shape.
 #[must_use]
-pub fn follow(live: &dyn View, reference: &Value, namespace: Option<&str>, versions: &Versions) -> Option<Value> {
+pub(crate) fn follow(
+    live: &dyn View,
+    reference: &Value,
+    namespace: Option<&str>,
+    versions: &Versions,
+) -> Option<Value> {
     let key = target(reference, namespace)?;
     let anywhere = Key { namespace: None, ..key.clone() };
     read(live.get(&key).object().or_else(|| live.get(&anywhere).object())?, versions)

@@ -1,43 +1,44 @@
 //! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and a line here.
 
-pub mod aws;
-pub mod azure;
-pub mod bmo;
-pub mod carriers;
-pub mod ck8s;
-pub mod cloudstack;
-pub mod core;
-pub mod docker;
+pub(crate) mod aws;
+pub(crate) mod azure;
+pub(crate) mod bmo;
+pub(crate) mod carriers;
+pub(crate) mod ck8s;
+pub(crate) mod cloudstack;
+pub(crate) mod core;
+pub(crate) mod docker;
 #[cfg(test)]
 mod forms;
-pub mod gates;
-pub mod gcp;
+pub(crate) mod gates;
+pub(crate) mod gcp;
 mod groups;
-pub mod hetzner;
+pub(crate) mod hetzner;
 pub(crate) mod hosts;
-pub mod ionoscloud;
-pub mod k0smotron;
-pub mod kamaji;
-pub mod kubeadm;
-pub mod machines;
-pub mod metal3;
-pub mod microk8s;
-pub mod nutanix;
-pub mod openshift;
-pub mod openstack;
-pub mod outscale;
+pub(crate) mod ionoscloud;
+pub(crate) mod k0smotron;
+pub(crate) mod kamaji;
+pub(crate) mod kubeadm;
+pub(crate) mod machines;
+pub(crate) mod metal3;
+pub(crate) mod microk8s;
+pub(crate) mod nutanix;
+pub(crate) mod openshift;
+pub(crate) mod openstack;
+pub(crate) mod outscale;
 mod pages;
-pub mod proxmox;
+pub(crate) mod proxmox;
 #[cfg(test)]
 mod recorded;
-pub mod rke2;
-pub mod talos;
-pub mod tinkerbell;
-pub mod versions;
-pub mod vsphere;
+pub(crate) mod rke2;
+pub(crate) mod talos;
+pub(crate) mod tinkerbell;
+pub(crate) mod versions;
+pub(crate) mod vsphere;
 
+pub use groups::known;
 pub(crate) use groups::{compared_words, is_cluster_wide, is_of_core};
-pub use groups::{is_capi, is_compared, known};
+pub(crate) use groups::{is_capi, is_compared};
 pub use pages::pages;
 
 use std::sync::LazyLock;
@@ -145,26 +146,26 @@ pub fn kind(key: &Key) -> &'static Kind {
 
 /// A key with its kind.
 #[must_use]
-pub fn typed(key: &Key) -> Typed<'_> {
+pub(crate) fn typed(key: &Key) -> Typed<'_> {
     Typed::new(key, kind(key))
 }
 
 /// The kind of this group and name.
 #[must_use]
-pub fn kind_of(group: &str, name: &str) -> &'static Kind {
+pub(crate) fn kind_of(group: &str, name: &str) -> &'static Kind {
     let claimed = KINDS.get(name).and_then(|kinds| kinds.iter().copied().find(|kind| kind.group == group));
     claimed.unwrap_or_else(|| contract::of(group, name))
 }
 
 /// The name under which the version of a kind is told; `None` where no version of it is told apart.
 #[must_use]
-pub fn release_of(group: &str, name: &str) -> Option<&'static str> {
+pub(crate) fn release_of(group: &str, name: &str) -> Option<&'static str> {
     let own = CLAIMS.get(name)?.iter().find(|(of, _)| *of == group);
     own.map(|(_, release)| *release)
 }
 
 /// The kinds whose loss with a whole namespace is weighed: what has Machines, and the hosts that they run on.
-pub fn lost_with_a_namespace() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn lost_with_a_namespace() -> impl Iterator<Item = (&'static str, &'static str)> {
     let kinds = PROVIDERS.iter().flat_map(|provider| provider.kinds);
     let is_lost = |kind: &&Kind| {
         kind.role == Role::Host

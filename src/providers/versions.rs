@@ -20,17 +20,17 @@ pub struct ToldVersion<'t> {
 }
 
 /// Minor versions, by provider.
-pub type Minors = BTreeMap<String, BTreeSet<(u64, u64)>>;
+pub(crate) type Minors = BTreeMap<String, BTreeSet<(u64, u64)>>;
 
 /// The name under which the version of a provider is told.
 #[must_use]
-pub fn named(provider: &str) -> &str {
+pub(crate) fn named(provider: &str) -> &str {
     canonical(&RELEASES, provider)
 }
 
 /// The minor versions of each provider since which it behaves otherwise.
 #[must_use]
-pub fn turns() -> Minors {
+pub(crate) fn turns() -> Minors {
     /// Every judgement wants to know.
     static TURNS: LazyLock<Minors> = LazyLock::new(|| {
         let mut out = Minors::new();

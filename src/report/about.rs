@@ -7,7 +7,7 @@ use crate::model::{About, Effect, Rollout};
 use crate::object::{Files, Inventory, Key, Object, Origins, Path};
 
 /// Fills in what reasons and findings leave out, and names the files that lines are counted in.
-pub fn complete(report: &mut Report, rendered: &Inventory, files: &Files) {
+pub(crate) fn complete(report: &mut Report, rendered: &Inventory, files: &Files) {
     for place in report.late_values.iter_mut().flat_map(|late| &mut late.filled) {
         let (file, line) = files.at(place.line);
         (place.file, place.line) = (file.map(str::to_owned), line);

@@ -24,7 +24,7 @@ use crate::world::World;
 
 /// Everything that a report is made of.
 #[derive(Debug)]
-pub struct Parts<'a> {
+pub(crate) struct Parts<'a> {
     /// Every object that differs, judged.
     pub pairs: &'a [Pair],
     /// What affects Machines, as a hash.
@@ -63,7 +63,7 @@ pub struct Parts<'a> {
 
 /// Puts the report together.
 #[must_use]
-pub fn build(parts: Parts<'_>) -> Report {
+pub(crate) fn build(parts: Parts<'_>) -> Report {
     let world = parts.world;
     // An upgrade writes nothing, and what it does is done to objects that stay as they are.
     let is_shown =
@@ -133,7 +133,7 @@ fn object(pair: &Pair) -> ObjectReport {
 
 /// The cluster that an object says it belongs to; a Cluster is its own.
 #[must_use]
-pub fn cluster(pair: &Pair) -> Option<String> {
+pub(crate) fn cluster(pair: &Pair) -> Option<String> {
     if pair.key.group == CORE && pair.key.kind == CLUSTER {
         return Some(pair.key.name.clone());
     }
@@ -159,7 +159,7 @@ fn change(change: &Change) -> ChangeReport {
 
 /// What affects Machines, as a hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digest {
+pub(crate) struct Digest {
     /// `sha256:` and the hash.
     pub hash: String,
     /// Which key the marks in it were made with, where there are some.
@@ -168,7 +168,7 @@ pub struct Digest {
 
 /// What a digest is made with beside the change.
 #[derive(Clone, Copy)]
-pub struct Marks<'a> {
+pub(crate) struct Marks<'a> {
     /// The key of this run's marks.
     pub key: &'a MarkKey,
     /// How that key is called: its id, or that it ends with the run.
@@ -192,7 +192,7 @@ impl std::fmt::Debug for Marks<'_> {
 /// What is hidden counts by its mark. A snapshot shows a mark of the mark, so that is what counts in every run: with one key a read and
 /// its replay give one digest, another hidden value gives another one, and without the key nobody can try a guess.
 #[must_use]
-pub fn digest(
+pub(crate) fn digest(
     pairs: &[Pair],
     rollouts: &[Rollout],
     steps: &[String],
@@ -248,19 +248,19 @@ pub fn digest(
 
 /// Whether a path is another one, or leads to it.
 #[must_use]
-pub fn leads_to(from: &str, to: &str) -> bool {
+pub(crate) fn leads_to(from: &str, to: &str) -> bool {
     to.strip_prefix(from).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Whether one of two paths leads to the other.
 #[must_use]
-pub fn is_along(one: &str, other: &str) -> bool {
+pub(crate) fn is_along(one: &str, other: &str) -> bool {
     leads_to(one, other) || leads_to(other, one)
 }
 
 /// `sha256:` and the hash in hexadecimal.
 #[must_use]
-pub fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     let mut text = String::from("sha256:");
     for byte in Sha256::digest(bytes) {
         text.push(char::from_digit(u32::from(byte >> 4), 16).unwrap_or('0'));

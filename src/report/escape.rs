@@ -21,13 +21,13 @@ pub fn is_risky(c: char) -> bool {
 
 /// A text as one line.
 #[must_use]
-pub fn line(text: &str) -> Cow<'_, str> {
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
 /// A text of several lines.
 #[must_use]
-pub fn lines(text: &str) -> Cow<'_, str> {
+pub(crate) fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || c == '\t')
 }
 
@@ -61,7 +61,7 @@ fn signs(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
 
 /// A value as JSON for people: indented, and such signs as escapes of JSON.
 #[must_use]
-pub fn json(value: &Value) -> String {
+pub(crate) fn json(value: &Value) -> String {
     let mut out = String::new();
     for (_, c, risky) in signs(&format!("{value:#}\n")) {
         if risky && c != '\n' { out.extend(units(c)) } else { out.push(c) }
@@ -76,7 +76,7 @@ fn units(c: char) -> impl Iterator<Item = String> {
 
 /// Writes JSON with such signs as escapes: what is read from it is the same.
 #[derive(Debug, Clone, Copy)]
-pub struct Visible;
+pub(crate) struct Visible;
 
 impl Formatter for Visible {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {

@@ -16,7 +16,7 @@ const LONGEST: usize = 1000;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let (all, said) = (notice::all(reports), notice::warnings(reports));
     let decision = super::decision(reports);
     let verdict = match decision {

@@ -13,7 +13,7 @@ use crate::tree::json;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let spots: Vec<Spots<'_>> = reports.iter().map(Spots::of).collect();
     let list: Vec<_> = notice::all(reports)
         .iter()

@@ -35,7 +35,7 @@ const EFFECTS: [Effect; 8] = [
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let several = reports.len() > 1;
     let pages: Vec<Value> = reports
         .iter()

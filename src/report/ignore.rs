@@ -8,7 +8,7 @@ use crate::policy::Ignore;
 use crate::rules::Pattern;
 
 /// Takes the changes that the policy names out of a report, and counts them.
-pub fn ignore(report: &mut Report, rules: &[Ignore]) {
+pub(crate) fn ignore(report: &mut Report, rules: &[Ignore]) {
     for rule in rules {
         // A policy with a path that cannot be read was refused when it was read.
         let Ok(pattern) = Pattern::parse(&rule.path) else { continue };

@@ -8,7 +8,7 @@ use super::{Report, ReportList};
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     match reports {
         [report] => serde_json::to_writer_pretty(&mut *out, report)?,
         _ => serde_json::to_writer_pretty(&mut *out, &ReportList::of(reports))?,

@@ -38,7 +38,7 @@ struct TestCase {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let labels = several::labels(reports);
     let own = |label: &String| if reports.len() > 1 { format!("{SELF}.{label}") } else { SELF.to_owned() };
     let suites: Vec<Suite> =

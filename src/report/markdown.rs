@@ -13,9 +13,9 @@ use crate::object::Location;
 /// Most bytes of a comment on GitHub (65,536 characters).
 pub const GITHUB: usize = 65_536;
 /// Most bytes of a comment on GitLab (1,000,000 characters).
-pub const GITLAB: usize = 1_000_000;
+pub(crate) const GITLAB: usize = 1_000_000;
 /// Most bytes of a step summary on GitHub (1 MiB).
-pub const SUMMARY: usize = 1_048_576;
+pub(crate) const SUMMARY: usize = 1_048_576;
 
 /// How much of a change is shown.
 const SIDE: Room = Room { lines: 20, line: 400 };
@@ -34,7 +34,7 @@ const CHANGES: usize = 50;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_all(reports: &[Report], limit: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_all(reports: &[Report], limit: usize, out: &mut dyn Write) -> io::Result<()> {
     let [report] = reports else { return releases(reports, limit, out) };
     out.write_all(format!("{}\n{}", marker(report), head(report)).as_bytes())?;
     body(report, limit, out)
@@ -165,7 +165,7 @@ impl<I: Iterator<Item = String>> Part<I> {
 
 /// The line by which a comment is found again: one for each release of a repository.
 #[must_use]
-pub fn marker(report: &Report) -> String {
+pub(crate) fn marker(report: &Report) -> String {
     let id =
         several::release(report).map_or_else(|| "stream".to_owned(), |name| hash(name.as_bytes())[7..23].to_owned());
     format!("<!-- rollgate:{id} -->")

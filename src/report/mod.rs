@@ -4,35 +4,38 @@ mod about;
 mod build;
 mod differ;
 mod dry_run;
-pub mod escape;
-pub mod fold;
+pub(crate) mod escape;
+pub(crate) mod fold;
 mod format;
-pub mod github;
-pub mod gitlab;
-pub mod html;
-pub mod human;
+pub(crate) mod github;
+pub(crate) mod gitlab;
+pub(crate) mod html;
+pub(crate) mod human;
 mod ignore;
-pub mod json;
-pub mod junit;
-pub mod markdown;
+pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod markdown;
 mod model;
 mod notice;
-pub mod sarif;
-pub mod score;
-pub mod sentence;
+pub(crate) mod sarif;
+pub(crate) mod score;
+pub(crate) mod sentence;
 mod several;
 mod template;
-pub mod why;
+pub(crate) mod why;
 
-pub use crate::model::{Finding, Reason, plural};
-pub use about::complete;
+pub(crate) use crate::model::plural;
+pub(crate) use crate::model::{Finding, Reason};
+pub(crate) use about::complete;
 pub(crate) use build::said_once;
-pub use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
-pub use dry_run::{DryRunAnswer, DryRunDifference, DryRunObject, DryRunReport};
+pub(crate) use build::{Digest, Marks, Parts, build, cluster, digest, hash, is_along, leads_to};
+pub(crate) use dry_run::DryRunReport;
 pub use format::{Format, FormatOptions};
-pub use ignore::ignore;
-pub use model::{
+pub(crate) use ignore::ignore;
+pub(crate) use model::Standing;
+pub(crate) use model::{
     ApprovalReport, AttemptReport, BreakGlassReport, ChangeReport, HostReport, IgnoredReport, LateState,
-    LateValueReport, LiveReport, ObjectReport, PlaceReport, PolicyReport, Report, SourceState, Standing,
+    LateValueReport, LiveReport, ObjectReport, PlaceReport, SourceState,
 };
-pub use several::{ReportList, decision, effect};
+pub use model::{PolicyReport, Report};
+pub(crate) use several::{ReportList, decision, effect};

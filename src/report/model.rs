@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use late::{AttemptReport, LateState, LateValueReport, PlaceReport, SourceState};
+pub(crate) use late::{AttemptReport, LateState, LateValueReport, PlaceReport, SourceState};
 
 use super::DryRunReport;
 use crate::approval::ClusterId;

@@ -20,7 +20,7 @@ const LONGEST: usize = 1000;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let mut all = notice::all(reports);
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);

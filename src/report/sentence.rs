@@ -13,7 +13,7 @@ const LONGEST_EVIDENCE: usize = 160;
 
 /// What owners of one cluster that roll at the same time come to together, and of how many clusters that is true.
 #[must_use]
-pub fn of_together(one: &Together, clusters: u64) -> String {
+pub(crate) fn of_together(one: &Together, clusters: u64) -> String {
     let place = one.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
     let Together { cluster, machines, lowest, peak, .. } = one;
     let more = match peak.saturating_sub(*machines) {
@@ -30,7 +30,7 @@ pub fn of_together(one: &Together, clusters: u64) -> String {
 
 /// What an object's changes of one effect come to, in one line.
 #[must_use]
-pub fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
+pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
         (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
         (Effect::Latent, MACHINE_HEALTH_CHECK) => {
@@ -93,20 +93,20 @@ fn consequence(effect: Effect, machines: Option<u64>) -> String {
 
 /// A change in one line: path, the way into documents, before and after.
 #[must_use]
-pub fn of_change(change: &Change) -> String {
+pub(crate) fn of_change(change: &Change) -> String {
     let (before, after) = excerpt(change.before.as_ref(), change.after.as_ref());
     format!("{} {before} -> {after}", place(change))
 }
 
 /// The path of a change with the way into strings that are documents.
 #[must_use]
-pub fn place(change: &Change) -> String {
+pub(crate) fn place(change: &Change) -> String {
     way(&change.path.to_string(), &change.within)
 }
 
 /// A path with the way into strings that are documents.
 #[must_use]
-pub fn way(path: &str, within: &[Within]) -> String {
+pub(crate) fn way(path: &str, within: &[Within]) -> String {
     let mut place = path.to_owned();
     for within in within {
         place.push_str(" > ");
@@ -117,7 +117,7 @@ pub fn way(path: &str, within: &[Within]) -> String {
 
 /// Two values as short texts; long strings are cut to where they differ.
 #[must_use]
-pub fn excerpt(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
+pub(crate) fn excerpt(before: Option<&Value>, after: Option<&Value>) -> (String, String) {
     if let (Some(Value::String(before)), Some(Value::String(after))) = (before, after)
         && (before.chars().count() > LONGEST || after.chars().count() > LONGEST || before.contains('\n'))
     {
@@ -145,7 +145,7 @@ fn differing_lines(before: &str, after: &str) -> (String, String) {
 
 /// A value as one short text.
 #[must_use]
-pub fn short(value: Option<&Value>) -> String {
+pub(crate) fn short(value: Option<&Value>) -> String {
     match value {
         None => "(absent)".to_owned(),
         Some(Value::String(text)) if text.is_empty() => "\"\"".to_owned(),
@@ -156,7 +156,7 @@ pub fn short(value: Option<&Value>) -> String {
 
 /// A line of evidence: longer, since what differs may stand behind a mark.
 #[must_use]
-pub fn evidence(text: &str) -> String {
+pub(crate) fn evidence(text: &str) -> String {
     cut_at(text, LONGEST_EVIDENCE)
 }
 

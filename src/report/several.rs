@@ -14,7 +14,7 @@ use crate::model::{Decision, Effect};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ReportList<'r> {
+pub(crate) struct ReportList<'r> {
     /// Always `rollgate.dev/v1alpha1`.
     pub api_version: Cow<'r, str>,
     /// Always `ReportList`.
@@ -30,7 +30,7 @@ pub struct ReportList<'r> {
 impl<'r> ReportList<'r> {
     /// The list of some reports.
     #[must_use]
-    pub fn of(reports: &'r [Report]) -> Self {
+    pub(crate) fn of(reports: &'r [Report]) -> Self {
         Self {
             api_version: Cow::Borrowed("rollgate.dev/v1alpha1"),
             kind: Cow::Borrowed("ReportList"),
@@ -43,13 +43,13 @@ impl<'r> ReportList<'r> {
 
 /// The decision of a run: the worst of its releases.
 #[must_use]
-pub fn decision(reports: &[Report]) -> Decision {
+pub(crate) fn decision(reports: &[Report]) -> Decision {
     reports.iter().map(|report| report.decision).max().unwrap_or_default()
 }
 
 /// The worst effect of all.
 #[must_use]
-pub fn effect(reports: &[Report]) -> Effect {
+pub(crate) fn effect(reports: &[Report]) -> Effect {
     reports.iter().map(|report| report.effect).max().unwrap_or_default()
 }
 

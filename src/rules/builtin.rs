@@ -105,13 +105,13 @@ impl BuiltIn {
 
 /// Whether anything is known here about a provider of this name.
 #[must_use]
-pub fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     let name = canonical(&RELEASES, name);
     RELEASES.iter().any(|release| release.name == name) || packs().iter().any(|pack| pack.provider() == name)
 }
 
 /// The names of the providers whose versions are told apart.
-pub fn known() -> impl Iterator<Item = &'static str> {
+pub(crate) fn known() -> impl Iterator<Item = &'static str> {
     RELEASES.iter().map(|release| release.name)
 }
 

@@ -51,7 +51,7 @@ fn kinds_of(rules: &Rules) -> impl Iterator<Item = &str> {
 
 /// What can be asked about: every name, and behind a kind and a dot the fields that rules of it name.
 #[must_use]
-pub fn completions(rules: &Rules, typed: &str) -> Vec<String> {
+pub(crate) fn completions(rules: &Rules, typed: &str) -> Vec<String> {
     let Some((kind, _)) = typed.split_once('.') else {
         return names(rules).into_iter().map(str::to_owned).chain(["last".to_owned()]).collect();
     };
@@ -69,7 +69,7 @@ fn fields<'r>(packs: &[&'r Pack]) -> BTreeSet<&'r str> {
 
 /// What somebody may have meant who asked for something that is not there, the nearest first.
 #[must_use]
-pub fn near(rules: &Rules, what: &str) -> Vec<String> {
+pub(crate) fn near(rules: &Rules, what: &str) -> Vec<String> {
     const MOST: usize = 5;
     if let Some((kind, path)) = what.split_once('.') {
         return yaml::nearest(kind, kinds_of(rules)).map(|kind| format!("{kind}.{path}")).into_iter().collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::builtin::{self, BuiltIn};
-pub use super::pack::Shift;
+pub(crate) use super::pack::Shift;
 use super::pack::{Alike, Pack, Rule, names};
 use crate::kinds::Versions;
 use crate::model::{Effect, Touches};

@@ -9,32 +9,6 @@ use super::pack::{KindName, Pack, Rule, When};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::model::Effect;
 use crate::providers::is_compared;
-use crate::tree::Value;
-use crate::yaml;
-
-/// Reads a pack and says everything that is wrong with it; an empty list means that it can be used.
-#[must_use]
-pub fn check_pack(bytes: &[u8]) -> Vec<String> {
-    match yaml::read_strict(bytes) {
-        Ok(value) => match read(value) {
-            Ok(pack) => faults(&pack).into_iter().map(|fault| fault.text).chain(form(&pack)).collect(),
-            Err(fault) => vec![fault],
-        },
-        Err(error) => vec![error.to_string()],
-    }
-}
-
-/// A pack of its tree.
-fn read(value: Value) -> Result<Pack, String> {
-    let name = value.get("pack").and_then(Value::as_str).unwrap_or("pack").to_owned();
-    Pack::from_value(&name, value).map_err(|error| error.to_string())
-}
-
-/// What is no fault of a rule, but of a page that it stands on.
-fn form(pack: &Pack) -> impl Iterator<Item = String> {
-    let unended = pack.rules.iter().filter(|rule| !rule.because.ends_with('.'));
-    unended.map(|rule| format!("{}: {}: its sentence does not end with a full stop", pack.pack, rule.id))
-}
 
 /// What is wrong with a pack that can be read, and where in it.
 pub(super) struct PackFault {
@@ -183,19 +157,28 @@ pub(super) fn check_user_rules(pack: &Pack) -> Vec<PackFault> {
 mod tests {
     use super::*;
     use crate::rules::Rules;
+    use crate::yaml;
 
     #[test]
     fn the_packs_that_are_built_in_keep_to_the_rules() {
         let faults: Vec<String> = Rules::built_in().packs().flat_map(faults).map(|fault| fault.text).collect();
         assert!(faults.is_empty(), "{}", faults.join("\n"));
+        let unended =
+            Rules::built_in().packs().flat_map(|pack| &pack.rules).filter(|rule| !rule.because.ends_with('.'));
+        assert_eq!(
+            unended.map(|rule| rule.id.as_str()).collect::<Vec<_>>(),
+            Vec::<&str>::new(),
+            "sentences without a full stop"
+        );
     }
 
     #[test]
     fn a_bad_pack_is_told_what_is_wrong() {
-        let text = b"pack: mine\nprovider: cluster-api\nkinds: [{group: g, kind: K}]\nrules:\n- {id: a/all, paths: [spec.**], effect: none, because: x., source: s}\n- {id: A, paths: [spec.a], effect: none, because: why, source: s}\n";
-        let faults = check_pack(text);
-        assert_eq!(faults.len(), 3, "{faults:?}");
-        assert!(check_pack(b"pack: [").len() == 1);
-        assert!(check_pack(b"pack: x\nnonsense: 1\n")[0].contains("nonsense"));
+        let pack = |text: &str| Pack::from_value("mine", yaml::read_strict(text.as_bytes()).expect("good YAML"));
+        let text = "pack: mine\nprovider: cluster-api\nkinds: [{group: g, kind: K}]\nrules:\n- {id: a/all, paths: [spec.**], effect: none, because: x., source: s}\n- {id: A, paths: [spec.a], effect: none, because: why., source: s}\n";
+        let found: Vec<String> = faults(&pack(text).expect("a pack")).into_iter().map(|fault| fault.text).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        let unknown = pack("pack: x\nnonsense: 1\n").expect_err("no field has that name").to_string();
+        assert!(unknown.contains("nonsense"), "{unknown}");
     }
 }

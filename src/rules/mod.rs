@@ -13,14 +13,16 @@ mod terms;
 mod user;
 mod word_pages;
 
-pub use builtin::{is_known, known};
-pub use explain::{completions, explain, near};
-pub use matching::{ChangedLeaf, Gates, Hit, Rules, Shift};
-pub use meta::check_pack;
-pub use pack::{CauseText, Gate, KindName, Pack, PackError, Rule, When};
+pub(crate) use builtin::{is_known, known};
+pub use explain::explain;
+pub(crate) use explain::{completions, near};
+pub use matching::{ChangedLeaf, Rules};
+pub(crate) use matching::{Gates, Hit};
+
+pub(crate) use pack::{Pack, Rule};
 pub use pages::pages;
-pub use pattern::Pattern;
-pub use term::{Sort, Term};
-pub use terms::TERMS;
-pub use user::UserFault;
+pub(crate) use pattern::Pattern;
+pub use term::Term;
+
+pub(crate) use user::UserFault;
 pub use word_pages::{exit_codes, words};

@@ -10,7 +10,7 @@ const REVIEW: &str = "Read which field causes it (rollgate explain RULE). If it 
 const GRANT: &str = "Do what the line `next` says: grant the right (docs/rbac.yaml), reach the cluster, or give the file. Then run it again.";
 
 /// Every word.
-pub const TERMS: &[Term] = &[
+pub(crate) const TERMS: &[Term] = &[
     gate("none", "Nothing of the change reaches a Machine.", "Nothing to do."),
     gate(
         "in-place",

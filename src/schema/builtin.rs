@@ -24,7 +24,7 @@ pub(crate) fn differ(one: &str, other: &str, kind: &str) -> bool {
 
 /// Whether the table knows a kind as one that lives outside namespaces.
 #[must_use]
-pub fn is_cluster_wide(key: &Key) -> bool {
+pub(crate) fn is_cluster_wide(key: &Key) -> bool {
     table::is_wide(&key.group, &key.kind)
 }
 

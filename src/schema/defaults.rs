@@ -7,7 +7,7 @@ use crate::tree::{Map, Value};
 
 /// Fills in the defaults that the API server fills in after a write, as far as `live` shows that it has them: in what is
 /// new, and where `live` has a value that went away. A server of another version may have other defaults.
-pub fn refilled(value: &mut Value, live: Option<&Value>, node: &SchemaNode) {
+pub(crate) fn refilled(value: &mut Value, live: Option<&Value>, node: &SchemaNode) {
     match (&node.shape, value) {
         (SchemaShape::Fields { fields, .. }, Value::Object(map)) => {
             let live = live.and_then(Value::as_object);
@@ -58,7 +58,7 @@ fn drop_nulls<'n>(map: &mut Map, node: impl Fn(&str) -> Option<&'n SchemaNode>) 
 /// that is as `live` has it passes: validation is about what changes (apiextensions-apiserver `ValidateCustomResourceUpdate`,
 /// ratcheting).
 #[must_use]
-pub fn refused_empty(value: &Value, live: Option<&Value>, node: &SchemaNode) -> Vec<Path> {
+pub(crate) fn refused_empty(value: &Value, live: Option<&Value>, node: &SchemaNode) -> Vec<Path> {
     let mut found = Vec::new();
     empty(value, live, node, &mut Path::root(), &mut found);
     found

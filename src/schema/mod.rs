@@ -11,8 +11,10 @@ mod shape;
 pub(crate) mod sources;
 pub(crate) mod table;
 
+pub use builtin::builtin;
 pub(crate) use builtin::differ;
-pub use builtin::{builtin, is_cluster_wide};
-pub use defaults::{refilled, refused_empty};
-pub use moved::reshape;
-pub use shape::{Merge, SchemaNode, SchemaShape, Type};
+pub(crate) use builtin::is_cluster_wide;
+pub(crate) use defaults::{refilled, refused_empty};
+pub(crate) use moved::reshape;
+pub(crate) use shape::Type;
+pub use shape::{Merge, SchemaNode, SchemaShape};

@@ -15,7 +15,7 @@ use crate::tree::Value;
 ///
 /// References in v1beta2 do not say a version: on the way back to v1beta1 they take that of the same reference in
 /// `wanted`. A kind whose versions are not known to differ keeps its form.
-pub fn reshape(object: &mut Value, wanted: &Value) -> bool {
+pub(crate) fn reshape(object: &mut Value, wanted: &Value) -> bool {
     let text = |object: &Value, key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (from, to) = (text(object, "apiVersion"), text(wanted, "apiVersion"));
     let (old, new) = (is_old(&from), is_old(&to));

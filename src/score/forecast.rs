@@ -25,7 +25,7 @@ const MOST_NAMES: usize = 512;
 /// Where a forecast was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Front {
+pub(crate) enum Front {
     /// In a post-renderer: what it lets out is written.
     PostRender,
     /// In a plan: somebody else writes, or nobody.
@@ -35,7 +35,7 @@ pub enum Front {
 /// One forecast.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     /// Its name.
     pub id: String,
     /// When it was made.
@@ -67,7 +67,7 @@ pub struct Forecast {
 /// What was foretold of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Foretold {
+pub(crate) struct Foretold {
     /// The owner.
     pub owner: Key,
     /// Its uid.
@@ -94,7 +94,7 @@ const fn is_zero(count: &usize) -> bool {
 impl Forecast {
     /// What a report foretells of a cluster; `None` where it is about no cluster that was read, or about no Machines.
     #[must_use]
-    pub fn of(report: &Report, world: &World, by: Front) -> Option<Self> {
+    pub(crate) fn of(report: &Report, world: &World, by: Front) -> Option<Self> {
         if world.source.kind != LiveKind::Cluster {
             return None;
         }
@@ -129,7 +129,7 @@ impl Forecast {
 
     /// Whether what it is about was let out to be written.
     #[must_use]
-    pub fn is_let_out(&self) -> bool {
+    pub(crate) fn is_let_out(&self) -> bool {
         self.by == Front::PostRender && matches!(self.decision, Decision::Allow | Decision::Warn)
     }
 }

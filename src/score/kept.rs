@@ -9,9 +9,9 @@ use crate::store::{Kept, entries};
 use crate::tree::json;
 
 /// A file with forecasts.
-pub type File = crate::store::FileStore<Forecasts>;
+pub(crate) type File = crate::store::FileStore<Forecasts>;
 /// A ConfigMap with forecasts.
-pub type Object = crate::store::ClusterStore<Forecasts>;
+pub(crate) type Object = crate::store::ClusterStore<Forecasts>;
 
 /// How long a forecast is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24 * 90);
@@ -23,14 +23,14 @@ const KIND: &str = "Forecasts";
 
 /// Forecasts, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Forecasts {
+pub(crate) struct Forecasts {
     entries: Vec<Forecast>,
 }
 
 /// Why forecasts could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {why}; mend it, or take it away and begin anew")]
-pub struct ForecastError {
+pub(crate) struct ForecastError {
     /// The file, or the key of the object.
     place: String,
     /// What is wrong.
@@ -45,12 +45,12 @@ impl Forecasts {
 
     /// All of them, the oldest first.
     #[must_use]
-    pub fn entries(&self) -> &[Forecast] {
+    pub(crate) fn entries(&self) -> &[Forecast] {
         &self.entries
     }
 
     /// Keeps one more. What is too old, and the oldest of what is too much, goes.
-    pub fn keep(&mut self, forecast: Forecast) {
+    pub(crate) fn keep(&mut self, forecast: Forecast) {
         let now = forecast.time;
         self.entries.retain(|one| one.time + KEPT > now && one.id != forecast.id);
         self.entries.push(forecast);

@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct ScoreScope {
+pub(crate) struct ScoreScope {
     /// Forecasts from then on.
     pub since: Timestamp,
     /// How long a write is given until what it does is over.
@@ -22,7 +22,7 @@ pub struct ScoreScope {
 /// Compares forecasts with the World as it is now. A forecast counts once for each owner of Machines that it is about; the next one
 /// about the same owner ends its time. What is not settled, and what cannot be told, is never counted as agreement.
 #[must_use]
-pub fn score(forecasts: &[Forecast], world: &World, asked: &ScoreScope, kept: &str) -> ScoreReport {
+pub(crate) fn score(forecasts: &[Forecast], world: &World, asked: &ScoreScope, kept: &str) -> ScoreReport {
     let mut forecasts: Vec<&Forecast> = forecasts.iter().filter(|one| one.time >= asked.since).collect();
     forecasts.sort_by_key(|one| one.time);
     let mut sum = Sum::default();

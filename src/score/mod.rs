@@ -6,6 +6,6 @@ mod happened;
 mod kept;
 mod matrix;
 
-pub use forecast::{Forecast, Foretold, Front};
-pub use kept::{File, ForecastError, Forecasts, Object};
-pub use matrix::{ScoreScope, score};
+pub(crate) use forecast::{Forecast, Foretold, Front};
+pub(crate) use kept::{File, Forecasts, Object};
+pub(crate) use matrix::{ScoreScope, score};

@@ -7,8 +7,8 @@ use super::*;
 use crate::host::Host;
 use crate::model::Effect;
 use crate::object::Stream;
-use crate::serve::Why;
 use crate::serve::review;
+use crate::serve::said::Why;
 use crate::session::{InForce, Untold, Whence};
 use crate::world::files;
 

@@ -4,17 +4,17 @@
 //! the gate of HelmReleases (`releases`), and their values that come late (`values`).
 
 mod api;
-pub mod cache;
+pub(crate) mod cache;
 mod event;
 mod http;
-pub mod judge;
+pub(crate) mod judge;
 mod keep;
 mod lease;
 mod log;
 mod metrics;
 mod own;
-pub mod releases;
-pub mod review;
+pub(crate) mod releases;
+pub(crate) mod review;
 mod said;
 mod tls;
 mod values;
@@ -42,13 +42,13 @@ use crate::session::{Setup, Stop, process, runtime};
 use crate::tree::json;
 use crate::world::World;
 
-pub use own::Told as Own;
-pub use said::{Said, Why};
-pub use tls::Files;
+pub(crate) use own::Told as Own;
+
+pub(crate) use tls::Files;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone)]
-pub enum Tls {
+pub(crate) enum Tls {
     /// Files, which somebody else renews.
     Files(Files),
     /// A Secret, in which it is made and renewed here.
@@ -57,7 +57,7 @@ pub enum Tls {
 
 /// What a server is told.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// Where it listens.
     pub listen: SocketAddr,
     /// Where the certificate comes from.
@@ -76,7 +76,7 @@ pub struct Options {
 
 /// Where the cache comes from.
 #[derive(Debug)]
-pub enum Source {
+pub(crate) enum Source {
     /// A cluster, which is watched.
     Cluster(Box<Cluster>),
     /// What was read at one time.
@@ -87,7 +87,7 @@ pub enum Source {
 ///
 /// # Errors
 /// When the certificate cannot be used, the address cannot be listened at, or a rule of the policy is wrong.
-pub fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Stop> {
+pub(crate) fn run(options: &Options, setup: &Setup, source: Source) -> Result<bool, Stop> {
     let certificate = match &options.tls {
         Tls::Files(files) => files.read().and_then(|pem| Certificate::of(pem, true)),
         Tls::Own(told) => own::begin(told),

@@ -192,7 +192,7 @@ pub struct Response {
 
 /// An answer as it goes out.
 #[must_use]
-pub fn print(uid: &str, answer: &Response) -> Vec<u8> {
+pub(crate) fn print(uid: &str, answer: &Response) -> Vec<u8> {
     let mut response = json!({"uid": uid, "allowed": answer.refusal.is_none()});
     if let Some(message) = &answer.refusal {
         let message = harmless(&cut(message, MESSAGE));

@@ -94,7 +94,7 @@ impl ResolvesServerCert for Certificate {
 
 /// The files that a certificate comes from.
 #[derive(Debug, Clone)]
-pub struct Files {
+pub(crate) struct Files {
     /// The certificate, in PEM.
     pub certificate: PathBuf,
     /// Its key, in PEM.

@@ -116,7 +116,7 @@ pub(super) fn pins_of(policy: &Policy, answer: Option<Lookup>, unread: &mut Vec<
 
 /// What objects of the cluster approve. One that could not be read approves nothing, and is no doubt of its own: what holds, holds.
 #[must_use]
-pub fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Lookup)>) -> Vec<FoundLedger> {
+pub(crate) fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Lookup)>) -> Vec<FoundLedger> {
     let found = answers.into_iter().filter_map(|(number, name, answer)| {
         let place = policy.approvals.from.get(number)?.to_string();
         let ledger = match answer {
@@ -133,7 +133,7 @@ pub fn approvals_of(policy: &Policy, answers: Vec<(usize, String, Lookup)>) -> V
 
 /// What an object of the cluster says went out before. Where there is none yet, nothing did.
 #[must_use]
-pub fn history_of(policy: &Policy, answer: Option<Lookup>) -> Option<history::FoundHistory> {
+pub(crate) fn history_of(policy: &Policy, answer: Option<Lookup>) -> Option<history::FoundHistory> {
     let (answer, place) = (answer?, policy.gates.budget.history.as_ref()?.to_string());
     let history = match answer {
         Lookup::Absent => Ok(History::default()),

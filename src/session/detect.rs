@@ -12,7 +12,7 @@ use crate::host::{self, Detected, Signs, ToldHost, parent};
 
 /// Who writes, by what was told, the environment, the processes above this one, and the stream where it came from the host itself.
 #[must_use]
-pub fn detect(told: &ToldHost, stdin: Option<&[u8]>, env: &BTreeMap<String, String>) -> Detected {
+pub(crate) fn detect(told: &ToldHost, stdin: Option<&[u8]>, env: &BTreeMap<String, String>) -> Detected {
     let parents = parent::chain(Path::new("/proc"), std::process::id());
     host::detect(&Signs { stdin, env, parents: &parents, told })
 }
@@ -21,7 +21,11 @@ pub fn detect(told: &ToldHost, stdin: Option<&[u8]>, env: &BTreeMap<String, Stri
 ///
 /// # Errors
 /// As undecided, when there is no way to it.
-pub fn connect(detected: &Detected, env: &BTreeMap<String, String>, deadline: Duration) -> Result<Cluster, Stop> {
+pub(crate) fn connect(
+    detected: &Detected,
+    env: &BTreeMap<String, String>,
+    deadline: Duration,
+) -> Result<Cluster, Stop> {
     let connected = runtime()?.block_on(cluster::connect(detected, env, deadline));
     connected.map_err(|unread| Stop::undecided(anyhow!("{}: {}; {}", unread.what, unread.why, unread.remedy)))
 }

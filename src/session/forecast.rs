@@ -25,7 +25,7 @@ const WORLDS: usize = 50;
 ///
 /// # Errors
 /// Why it is not kept.
-pub fn keep(setup: &Setup, ready: &Ready, report: &Report, by: Front) -> Result<(), String> {
+pub(crate) fn keep(setup: &Setup, ready: &Ready, report: &Report, by: Front) -> Result<(), String> {
     let told = &setup.policy.forecasts;
     let Some(place) = told.keep.as_ref().filter(|_| by != Front::Plan || told.plan) else { return Ok(()) };
     let Some(mut forecast) = Forecast::of(report, &ready.world, by) else { return Ok(()) };
@@ -63,7 +63,7 @@ pub fn keep(setup: &Setup, ready: &Ready, report: &Report, by: Front) -> Result<
 ///
 /// # Errors
 /// When the policy names no place, or it cannot be read.
-pub fn kept(setup: &Setup, told: Option<&Path>, cluster: Option<&Cluster>) -> Result<(String, Forecasts), Stop> {
+pub(crate) fn kept(setup: &Setup, told: Option<&Path>, cluster: Option<&Cluster>) -> Result<(String, Forecasts), Stop> {
     let of_file = |file: File| {
         let kept = file.read().map_err(|error| Stop::undecided(anyhow!("{error}")))?;
         Ok((file.file().display().to_string(), kept))

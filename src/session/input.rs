@@ -85,7 +85,7 @@ impl Input {
 }
 
 /// How standard input is called.
-pub const STDIN: &str = "<stdin>";
+pub(crate) const STDIN: &str = "<stdin>";
 
 fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
     let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
@@ -95,7 +95,7 @@ fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
 /// Whether a stream holds nothing but blanks, comments and nulls. What cannot be split is not empty: the reader says what is
 /// wrong with it.
 #[must_use]
-pub fn is_empty(stream: &[u8]) -> bool {
+pub(crate) fn is_empty(stream: &[u8]) -> bool {
     yaml::split(stream).is_ok_and(|sections| sections.iter().all(|section| is_nothing(stream, section)))
 }
 

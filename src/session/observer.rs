@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::late::wait::Screen;
 
 /// Ends what it stands for when it goes.
-pub type Guard = Box<dyn Any>;
+pub(crate) type Guard = Box<dyn Any>;
 
 /// Whoever has a session made. Nothing that is told here is a part of the answer.
 pub trait Observer {

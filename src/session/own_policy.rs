@@ -10,7 +10,7 @@ const SHOWN: usize = 5;
 impl Trees {
     /// What the change does to its own policy, as a sentence; `None` where it leaves the file alone. Judged is by the base's.
     #[must_use]
-    pub fn own_policy(&self, told: Option<&str>, judges: &Policy) -> Option<String> {
+    pub(crate) fn own_policy(&self, told: Option<&str>, judges: &Policy) -> Option<String> {
         let before = self.policy_before(told).ok()?;
         let Ok(after) = self.policy_of_change(told) else {
             return Some("this change moves its policy to a name that nobody looks for".to_owned());

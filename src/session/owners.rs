@@ -13,7 +13,7 @@ use crate::world::Base;
 ///
 /// # Errors
 /// When there is no runtime to read with; what the cluster does not answer is a doubt.
-pub fn owners(setup: &Setup, observer: &dyn Observer) -> Result<WorldRead, Stop> {
+pub(crate) fn owners(setup: &Setup, observer: &dyn Observer) -> Result<WorldRead, Stop> {
     let mut detected = detect(&setup.told, None, &setup.env);
     // Nobody writes: which release it would be is no doubt.
     detected.doubts.clear();
@@ -37,7 +37,7 @@ pub fn owners(setup: &Setup, observer: &dyn Observer) -> Result<WorldRead, Stop>
 
 /// Whether an object is called so: by its name, with its namespace or with its kind before it.
 #[must_use]
-pub fn is_called(key: &Key, what: &str) -> bool {
+pub(crate) fn is_called(key: &Key, what: &str) -> bool {
     match what.rsplit_once('/') {
         None => key.name == what,
         Some((first, name)) => {

@@ -15,7 +15,7 @@ use crate::yaml;
 ///
 /// # Errors
 /// When a file cannot be read, or anything is wrong with it.
-pub fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyReport) -> Result<(), Stop> {
+pub(crate) fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyReport) -> Result<(), Stop> {
     for file in files {
         let (value, bytes) = read(file).map_err(Stop::usage)?;
         if let Some(fault) = faults(&value).first() {
@@ -32,7 +32,7 @@ pub fn add(files: &[PathBuf], policy: &mut Policy, report: &mut PolicyReport) ->
 ///
 /// # Errors
 /// When it cannot be read, or is no YAML.
-pub fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
+pub(crate) fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
     let bytes = std::fs::read(file).with_context(|| format!("pack {} cannot be read", file.display()))?;
     let value = yaml::read_strict(&bytes).map_err(|error| anyhow!("{}:{error}", file.display()))?;
     Ok((value, bytes))
@@ -40,7 +40,7 @@ pub fn read(file: &Path) -> anyhow::Result<(Value, Vec<u8>)> {
 
 /// Everything that is wrong with a pack, a sentence each.
 #[must_use]
-pub fn faults(value: &Value) -> Vec<String> {
+pub(crate) fn faults(value: &Value) -> Vec<String> {
     match Rules::with_user(std::slice::from_ref(value)) {
         Ok(_) => Vec::new(),
         Err(faults) => faults.iter().map(UserFault::text).collect(),

@@ -86,7 +86,7 @@ impl InForce {
 /// # Errors
 /// When it is not there or anything is wrong with it, or none was told that has to be. As undecided, when the cluster that it stands in
 /// cannot be read: then everything is.
-pub fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -> Result<Option<Loaded>, Stop> {
+pub(crate) fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -> Result<Option<Loaded>, Stop> {
     let file = match (told, untold) {
         (Some("none"), _) => None,
         (Some(told), _) if is_object(told) => return of_object(told, whence).map(Some),

@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 static GROUPS: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 /// What a command came to.
-pub struct Ended {
+pub(crate) struct Ended {
     /// How it ended.
     pub status: ExitStatus,
     /// What it printed.
@@ -31,7 +31,7 @@ pub struct Ended {
 ///
 /// # Errors
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
-pub async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
+pub(crate) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
     command.current_dir(folder).stdin(Stdio::null());
     feed(command, Vec::new()).await
 }
@@ -40,7 +40,7 @@ pub async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Res
 ///
 /// # Errors
 /// As [`run`].
-pub async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
+pub(crate) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     adopt();
     // A group is known before another command's end looks for what belongs to none.
@@ -78,7 +78,7 @@ fn groups() -> std::sync::MutexGuard<'static, Vec<i32>> {
 }
 
 /// A shell that fails where any command of a pipe fails, as far as the machine has one.
-pub fn shell(command: &str) -> tokio::process::Command {
+pub(crate) fn shell(command: &str) -> tokio::process::Command {
     let mut asked = std::process::Command::new("bash");
     asked.args(["-c", ":"]).stdin(Stdio::null());
     let has_bash = asked.status().is_ok_and(|end| end.success());
@@ -174,7 +174,7 @@ fn strays() -> Vec<Pid> {
 }
 
 /// Ends all that runs now.
-pub fn end_all() {
+pub(crate) fn end_all() {
     groups().drain(..).for_each(end);
     end_strays();
 }

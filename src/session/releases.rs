@@ -17,13 +17,13 @@ use crate::world::World;
 const OF_FLUX: &str = "helm.toolkit.fluxcd.io/namespace";
 
 /// A Cluster by its namespace and name.
-pub type ClusterId = (Option<String>, String);
+pub(crate) type ClusterId = (Option<String>, String);
 
 /// Reads the histories of the releases that have to do with what is asked about, or of all, into a World.
 ///
 /// # Errors
 /// When there is no runtime to read with; what the cluster does not answer is a doubt of the history.
-pub fn histories(world: &mut World, cluster: &Cluster, about: Option<&str>, setup: &Setup) -> Result<(), Stop> {
+pub(crate) fn histories(world: &mut World, cluster: &Cluster, about: Option<&str>, setup: &Setup) -> Result<(), Stop> {
     let releases = of(world, about, setup.storage_namespace.as_deref());
     world.histories = runtime()?.block_on(cluster.histories(&releases, setup.deadline));
     Ok(())
@@ -85,7 +85,7 @@ fn of(world: &World, about: Option<&str>, told: Option<&str>) -> Vec<Recorded> {
 
 /// The Cluster that an object is or belongs to.
 #[must_use]
-pub fn place(object: &Object, value: &Value) -> Option<ClusterId> {
+pub(crate) fn place(object: &Object, value: &Value) -> Option<ClusterId> {
     let name = match kind(&object.key).role {
         Role::Cluster => Some(object.key.name.as_str()),
         _ => label(value, CLUSTER_NAME).or_else(|| text(value, "/spec/clusterName")),

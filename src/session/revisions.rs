@@ -18,7 +18,7 @@ use crate::policy;
 
 /// Which revisions.
 #[derive(Debug, Clone, Copy)]
-pub struct WhichRevisions<'a> {
+pub(crate) struct WhichRevisions<'a> {
     /// The branch that the change is for.
     pub base: &'a str,
     /// The revision that is judged.
@@ -29,7 +29,7 @@ pub struct WhichRevisions<'a> {
 
 /// Both revisions in temporary worktrees.
 #[derive(Debug)]
-pub struct Trees {
+pub(crate) struct Trees {
     /// How the base is called.
     base: String,
     /// How the judged revision is called.
@@ -66,7 +66,7 @@ pub struct Range {
 
 /// Both sides of one release, rendered.
 #[derive(Debug)]
-pub struct Revisions {
+pub(crate) struct Revisions {
     /// The revisions.
     pub trees: Arc<Trees>,
     /// The file that the base was rendered to; `none` where it renders to nothing.
@@ -80,7 +80,7 @@ impl Revisions {
     ///
     /// # Errors
     /// When one of them fails or prints nothing.
-    pub fn render(
+    pub(crate) fn render(
         trees: &Arc<Trees>,
         number: usize,
         old: Option<&Source>,
@@ -99,7 +99,7 @@ impl Trees {
     ///
     /// # Errors
     /// When a revision is not there, or they share no history.
-    pub fn open(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
+    pub(crate) fn open(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
         opened(asked, observer).map(Arc::new).map_err(Stop::usage)
     }
 
@@ -108,7 +108,7 @@ impl Trees {
     ///
     /// # Errors
     /// When a file lies there that could be meant and is called otherwise.
-    pub fn policy(&self, told: Option<&str>) -> Result<String, Stop> {
+    pub(crate) fn policy(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.folder, &self.root)
     }
 
@@ -116,7 +116,7 @@ impl Trees {
     ///
     /// # Errors
     /// As [`Self::policy`].
-    pub fn policy_of_change(&self, told: Option<&str>) -> Result<String, Stop> {
+    pub(crate) fn policy_of_change(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.head_folder, &self.head_root)
     }
 
@@ -124,7 +124,7 @@ impl Trees {
     ///
     /// # Errors
     /// As [`Self::policy`].
-    pub fn policy_before(&self, told: Option<&str>) -> Result<String, Stop> {
+    pub(crate) fn policy_before(&self, told: Option<&str>) -> Result<String, Stop> {
         self.policy_in(told, &self.old_folder, &self.old_root)
     }
 
@@ -144,7 +144,7 @@ impl Trees {
     }
 
     /// A file that was told, as it stands in the base. One outside of the repository is nobody's change, and stays what it is.
-    pub fn of_base(&self, file: &Path) -> PathBuf {
+    pub(crate) fn of_base(&self, file: &Path) -> PathBuf {
         self.in_tree(file, &self.folder, &self.root)
     }
 
@@ -159,17 +159,17 @@ impl Trees {
     }
 
     /// A folder of the tip, as it stands in the change; one outside of the repository stays what it is.
-    pub fn in_change(&self, folder: &Path) -> PathBuf {
+    pub(crate) fn in_change(&self, folder: &Path) -> PathBuf {
         folder.strip_prefix(&self.root).map_or_else(|_| folder.to_owned(), |below| self.head_root.join(below))
     }
 
     /// Whether a path stands in the judged revision.
-    pub fn is_in_change(&self, path: &Path) -> bool {
+    pub(crate) fn is_in_change(&self, path: &Path) -> bool {
         path.starts_with(&self.head_root)
     }
 
     /// A name that a report or a message can be made of: `main:rollgate.yaml`, not a temporary folder.
-    pub fn named(&self, text: &str) -> String {
+    pub(crate) fn named(&self, text: &str) -> String {
         let folder = self.worktrees.folder.path();
         let mut text = text.to_owned();
         for (root, name) in [(&self.root, &self.base), (&self.old_root, &self.base), (&self.head_root, &self.head)] {
@@ -191,7 +191,7 @@ impl Trees {
     ///
     /// # Errors
     /// Those of the work.
-    pub fn on_both<T>(&self, work: impl Fn(Tree<'_>, &Path, bool) -> anyhow::Result<T>) -> Result<(T, T), Stop> {
+    pub(crate) fn on_both<T>(&self, work: impl Fn(Tree<'_>, &Path, bool) -> anyhow::Result<T>) -> Result<(T, T), Stop> {
         let shown = |path: &Path| path.display().to_string();
         let place = |path: &Path| path.to_owned();
         let tree = |folder, root| Tree { folder, place: &place, shown: &shown, root: Some(root), may_be_empty: true };
@@ -406,7 +406,7 @@ impl Drop for Worktrees {
 ///
 /// # Errors
 /// When it fails.
-pub fn git(args: &[&str]) -> anyhow::Result<String> {
+pub(crate) fn git(args: &[&str]) -> anyhow::Result<String> {
     let output = Command::new("git").args(args).stdin(Stdio::null()).output().context("git cannot be run")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

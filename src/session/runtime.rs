@@ -10,7 +10,7 @@ use super::Stop;
 ///
 /// # Errors
 /// When its threads cannot be started.
-pub fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
+pub(crate) fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
     static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);

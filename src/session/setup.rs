@@ -25,7 +25,7 @@ use crate::world::{Provider, World};
 
 /// The environment of the process as text; a variable that is not text is not there.
 #[must_use]
-pub fn environment() -> BTreeMap<String, String> {
+pub(crate) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?))).collect()
 }
 

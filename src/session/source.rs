@@ -24,7 +24,7 @@ pub(crate) const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
 
 /// What is rendered, with everything that decides what comes out.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub(crate) enum Source {
     /// Streams, folders and kustomizations.
     Paths {
         /// Where they are; `-` or nothing for standard input.
@@ -47,7 +47,7 @@ pub enum Source {
 
 /// A chart and how Helm is called for it.
 #[derive(Debug, Clone)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// The program.
     pub helm: PathBuf,
     /// A folder, an archive, or what a repository or a registry has.
@@ -72,7 +72,7 @@ pub struct Chart {
 
 /// The tree that something is rendered in.
 #[derive(Clone, Copy)]
-pub struct Tree<'t> {
+pub(crate) struct Tree<'t> {
     /// Where relative paths start.
     pub folder: &'t Path,
     /// How an absolute path is found in it.
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Tree<'_> {
 impl Tree<'static> {
     /// The folder that the program runs in.
     #[must_use]
-    pub fn here() -> Self {
+    pub(crate) fn here() -> Self {
         Self {
             folder: Path::new("."),
             place: &|path| path.to_owned(),
@@ -124,7 +124,7 @@ impl Tree<'_> {
 
     /// Where a path stands in this tree.
     #[must_use]
-    pub fn there(self, path: &Path) -> PathBuf {
+    pub(crate) fn there(self, path: &Path) -> PathBuf {
         if path.is_absolute() { (self.place)(path) } else { self.folder.join(path) }
     }
 }
@@ -134,7 +134,7 @@ impl Source {
     ///
     /// # Errors
     /// When it is not there, what renders it fails, or nothing comes out where something must.
-    pub fn render(&self, tree: Tree<'_>, first: bool, observer: &dyn Observer) -> anyhow::Result<Input> {
+    pub(crate) fn render(&self, tree: Tree<'_>, first: bool, observer: &dyn Observer) -> anyhow::Result<Input> {
         match self {
             Self::Paths { paths, kustomize } => of_paths(paths, kustomize.as_deref(), tree, observer),
             Self::Chart(chart) => chart.render(tree, first, observer),
@@ -145,7 +145,7 @@ impl Source {
 
     /// What of it a tree has, as far as files tell; `None` where that is nothing.
     #[must_use]
-    pub fn within(&self, tree: Tree<'_>) -> Option<Self> {
+    pub(crate) fn within(&self, tree: Tree<'_>) -> Option<Self> {
         let there = |path: &Path| tree.there(path).exists();
         match self {
             _ if !tree.folder.is_dir() => None,
@@ -161,7 +161,7 @@ impl Source {
 
     /// The files and folders that it is made of, as far as they are named.
     #[must_use]
-    pub fn paths(&self) -> Vec<&Path> {
+    pub(crate) fn paths(&self) -> Vec<&Path> {
         match self {
             Self::Paths { paths, .. } => paths.iter().map(PathBuf::as_path).collect(),
             Self::Chart(chart) => chart.files().collect(),
@@ -171,7 +171,7 @@ impl Source {
 
     /// How an error calls it.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Paths { paths, .. } => {
                 let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -186,7 +186,7 @@ impl Source {
 
 impl Chart {
     /// Its files of this machine: the chart and the values that no server has.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let own = Some(&self.chart).filter(|_| !self.is_remote);
         own.into_iter().chain(&self.values).filter(|file| !file.contains("://")).map(Path::new)
     }

@@ -24,7 +24,7 @@ const FIELDS: usize = 11;
 ///
 /// # Errors
 /// In a sentence, when not all of them are there to be read.
-pub fn read(rules: &ApprovalTrailer, range: &Range, folder: &Path) -> Result<Vec<Commit>, String> {
+pub(crate) fn read(rules: &ApprovalTrailer, range: &Range, folder: &Path) -> Result<Vec<Commit>, String> {
     commits(rules, range, folder).map_err(|error| format!("{error:#}"))
 }
 
@@ -170,7 +170,7 @@ fn plain(args: &[&str]) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// When Git knows nobody.
-pub fn committer() -> anyhow::Result<Person> {
+pub(crate) fn committer() -> anyhow::Result<Person> {
     let text =
         git(&["var", "GIT_COMMITTER_IDENT"]).context("nobody is known to commit here; set user.name and user.email")?;
     Ok(Person::parse(&text))
@@ -180,7 +180,7 @@ pub fn committer() -> anyhow::Result<Person> {
 ///
 /// # Errors
 /// When something else is about to be committed, or Git makes none.
-pub fn commit(message: &str, signed: bool) -> anyhow::Result<String> {
+pub(crate) fn commit(message: &str, signed: bool) -> anyhow::Result<String> {
     ensure!(
         git(&["diff", "--cached", "--quiet"]).is_ok(),
         "there are changes in the index, and an approval is a commit that changes nothing; commit or unstage them first"

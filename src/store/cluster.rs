@@ -20,7 +20,7 @@ use crate::tree::Value;
 /// nor Flux, nor Argo CD takes it away although no chart renders it.
 const LABELS: [(&str, &str); 2] = [OURS, ("clusterctl.cluster.x-k8s.io/move", "")];
 /// The label of every object that is written here.
-pub const OURS: (&str, &str) = ("app.kubernetes.io/managed-by", "rollgate");
+pub(crate) const OURS: (&str, &str) = ("app.kubernetes.io/managed-by", "rollgate");
 const ANNOTATIONS: [(&str, &str); 3] = [
     ("helm.sh/resource-policy", "keep"),
     ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
@@ -212,7 +212,7 @@ fn one_line(error: &kube::Error) -> String {
 
 /// The kind of object that a store is.
 #[must_use]
-pub const fn word(kind: StoreKind) -> &'static str {
+pub(crate) const fn word(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::ConfigMap => CONFIG_MAP,
         StoreKind::Secret => SECRET,
@@ -223,7 +223,7 @@ pub const fn word(kind: StoreKind) -> &'static str {
 ///
 /// # Errors
 /// When a key holds something else: what cannot be read is never taken for what is not there.
-pub fn from_object<K: Kept>(object: &Value, kind: StoreKind) -> Result<K, K::Fault> {
+pub(crate) fn from_object<K: Kept>(object: &Value, kind: StoreKind) -> Result<K, K::Fault> {
     let place = place_of(object, kind);
     K::of_data(&place, &data::<K>(&place, object, kind)?)
 }

@@ -14,7 +14,7 @@ const API_VERSION: &str = "rollgate.dev/v1alpha1";
 ///
 /// # Errors
 /// What is wrong with it, without what stands there.
-pub fn parse<E: DeserializeOwned>(kind: &str, bytes: &[u8]) -> Result<Vec<E>, String> {
+pub(crate) fn parse<E: DeserializeOwned>(kind: &str, bytes: &[u8]) -> Result<Vec<E>, String> {
     let mut value =
         yaml::read_strict(bytes).map_err(|error| format!("{}:{}: {}", error.line, error.column, error.message))?;
     if value.is_null() {
@@ -32,7 +32,7 @@ pub fn parse<E: DeserializeOwned>(kind: &str, bytes: &[u8]) -> Result<Vec<E>, St
 }
 
 /// The text of such a file. `head` is a comment.
-pub fn render(head: &str, kind: &str, entries: &[impl Serialize]) -> String {
+pub(crate) fn render(head: &str, kind: &str, entries: &[impl Serialize]) -> String {
     let lines: String = entries.iter().map(|one| format!("  - {}\n", json!(one))).collect();
     format!("# {head}\napiVersion: {API_VERSION}\nkind: {kind}\nentries:\n{lines}")
 }
@@ -41,7 +41,7 @@ pub fn render(head: &str, kind: &str, entries: &[impl Serialize]) -> String {
 ///
 /// # Errors
 /// The key whose entry is none, and why.
-pub fn of_data<E: DeserializeOwned>(
+pub(crate) fn of_data<E: DeserializeOwned>(
     data: &BTreeMap<String, String>,
     id: impl Fn(&E) -> &str,
 ) -> Result<Vec<E>, (String, String)> {
@@ -57,7 +57,7 @@ pub fn of_data<E: DeserializeOwned>(
 }
 
 /// The same entries for an object.
-pub fn data<E: Serialize>(entries: &[E], id: impl Fn(&E) -> &str) -> BTreeMap<String, String> {
+pub(crate) fn data<E: Serialize>(entries: &[E], id: impl Fn(&E) -> &str) -> BTreeMap<String, String> {
     entries.iter().map(|one| (id(one).to_owned(), json!(one).to_string())).collect()
 }
 

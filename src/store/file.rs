@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// A file that keeps a `K`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileStore<K> {
+pub(crate) struct FileStore<K> {
     file: PathBuf,
     pub(crate) patience: Duration,
     kept: PhantomData<K>,
@@ -23,7 +23,7 @@ pub struct FileStore<K> {
 
 /// Why what a file keeps could not be read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError<F: std::error::Error + 'static> {
+pub(crate) enum FileError<F: std::error::Error + 'static> {
     /// The file cannot be read or written.
     #[error("{noun} in {}: cannot {action}: {why}", file.display())]
     Io {
@@ -54,13 +54,13 @@ pub enum FileError<F: std::error::Error + 'static> {
 impl<K: Kept> FileStore<K> {
     /// The file at this path; it need not exist yet.
     #[must_use]
-    pub fn new(file: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(file: impl Into<PathBuf>) -> Self {
         Self { file: file.into(), patience: PATIENCE, kept: PhantomData }
     }
 
     /// The file.
     #[must_use]
-    pub fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
@@ -68,7 +68,7 @@ impl<K: Kept> FileStore<K> {
     ///
     /// # Errors
     /// When the file is there and cannot be read, or is a link to nothing.
-    pub fn read(&self) -> Result<K, FileError<K::Fault>> {
+    pub(crate) fn read(&self) -> Result<K, FileError<K::Fault>> {
         match self.target() {
             Ok(target) => Ok(self.read_at(&target)?.0),
             // Where there is no folder there is nothing in it either.
@@ -81,7 +81,10 @@ impl<K: Kept> FileStore<K> {
     ///
     /// # Errors
     /// When another run holds the file, the file cannot be read or written, or `change` refuses. Then the file is as it was.
-    pub fn update<T>(&self, change: impl FnOnce(&mut K) -> Result<T, K::Fault>) -> Result<T, FileError<K::Fault>> {
+    pub(crate) fn update<T>(
+        &self,
+        change: impl FnOnce(&mut K) -> Result<T, K::Fault>,
+    ) -> Result<T, FileError<K::Fault>> {
         let (target, _lock) = self.lock()?;
         let (before, bytes) = self.read_at(&target)?;
         let mut after = before.clone();

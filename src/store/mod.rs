@@ -1,14 +1,14 @@
 //! Places that keep something of our own between runs: a file beside the policy, or an object of the cluster. What is kept is read as a
 //! whole, changed, and written so that no other run's change is lost.
 
-pub mod cluster;
-pub mod entries;
-pub mod file;
+pub(crate) mod cluster;
+pub(crate) mod entries;
+pub(crate) mod file;
 
 use std::collections::BTreeMap;
 
-pub use cluster::{ClusterError, ClusterStore};
-pub use file::{FileError, FileStore};
+pub(crate) use cluster::{ClusterError, ClusterStore};
+pub(crate) use file::{FileError, FileStore};
 
 /// What a store can keep.
 pub trait Kept: Clone + Default + PartialEq {

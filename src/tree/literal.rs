@@ -8,26 +8,26 @@ use super::{List, Map, Text, Value};
 /// serialises.
 #[macro_export]
 macro_rules! json {
-    (null) => { $crate::tree::Value::Null };
+    (null) => { $crate::facade::tree::Value::Null };
     ([ $($items:tt)* ]) => {{
         #[expect(clippy::allow_attributes, reason = "an empty list changes nothing.")]
         #[allow(unused_mut, reason = "an empty list changes nothing.")]
-        let mut list: ::std::vec::Vec<$crate::tree::Value> = ::std::vec::Vec::new();
+        let mut list: ::std::vec::Vec<$crate::facade::tree::Value> = ::std::vec::Vec::new();
         $crate::json_items!(list $($items)*);
-        $crate::tree::Value::Array(list.into())
+        $crate::facade::tree::Value::Array(list.into())
     }};
     ({ $($entries:tt)* }) => {{
         #[expect(clippy::allow_attributes, reason = "an empty map changes nothing.")]
         #[allow(unused_mut, reason = "an empty map changes nothing.")]
-        let mut map = $crate::tree::Map::new();
+        let mut map = $crate::facade::tree::Map::new();
         $crate::json_entries!(map () $($entries)*);
-        $crate::tree::Value::Object(map)
+        $crate::facade::tree::Value::Object(map)
     }};
     ($value:expr) => {{
         #[expect(clippy::allow_attributes, reason = "which of the two counts depends on the type.")]
         #[allow(unused_imports, reason = "which of the two counts depends on the type.")]
-        use $crate::tree::literal::{Serialised as _, Tree as _};
-        (&$crate::tree::literal::Leaf(&$value)).tree()
+        use $crate::facade::tree::literal::{Serialised as _, Tree as _};
+        (&$crate::facade::tree::literal::Leaf(&$value)).tree()
     }};
 }
 

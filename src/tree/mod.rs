@@ -7,7 +7,7 @@ mod convert;
 mod equal;
 mod list;
 #[doc(hidden)]
-pub mod literal;
+pub(crate) mod literal;
 mod map;
 mod place;
 mod share;
@@ -15,12 +15,13 @@ mod wire;
 
 use std::fmt;
 
-pub use list::List;
-pub use map::{Entry, Map};
-pub use place::Place;
-pub use serde_json::Number;
-pub use smol_str::SmolStr as Text;
-pub use wire::{from_value, to_value};
+pub(crate) use list::List;
+pub use map::Map;
+pub(crate) use place::Place;
+pub(crate) use serde_json::Number;
+pub(crate) use smol_str::SmolStr as Text;
+pub use wire::from_value;
+pub(crate) use wire::to_value;
 
 pub use crate::json;
 

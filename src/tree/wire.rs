@@ -11,7 +11,7 @@ use super::{List, Map, Number, Text, Value};
 ///
 /// # Errors
 /// Where it cannot stand in JSON: a map with keys that are no texts.
-pub fn to_value<T: Serialize>(value: T) -> serde_json::Result<Value> {
+pub(crate) fn to_value<T: Serialize>(value: T) -> serde_json::Result<Value> {
     serde_json::to_value(value).map(Value::from)
 }
 

@@ -75,7 +75,7 @@ impl std::fmt::Debug for Opened {
 ///
 /// # Errors
 /// As [`open`].
-pub fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+pub(crate) fn load(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
     Ok(open(path, host, now)?.world)
 }
 
@@ -91,7 +91,12 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_beside(path: &Path, host: &Host, now: Timestamp, beside: Option<&StreamText>) -> Result<Opened, FileError> {
+pub(crate) fn open_beside(
+    path: &Path,
+    host: &Host,
+    now: Timestamp,
+    beside: Option<&StreamText>,
+) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
     let files = manifests(path)?;
@@ -172,7 +177,7 @@ pub fn nothing(host: &Host, now: Timestamp) -> World {
 /// # Errors
 ///
 /// As [`load`].
-pub fn old_render(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
+pub(crate) fn old_render(path: &Path, host: &Host, now: Timestamp) -> Result<World, FileError> {
     let mut world = load(path, host, now)?;
     world.source.kind = LiveKind::OldRender;
     world.base = Base { kind: BaseKind::Live, objects: world.live.clone(), ..Base::default() };
@@ -181,22 +186,22 @@ pub fn old_render(path: &Path, host: &Host, now: Timestamp) -> Result<World, Fil
 
 /// A World in which exactly these objects were written before, of which no controller has made anything yet.
 #[must_use]
-pub fn rendered(objects: Inventory, host: &Host, now: Timestamp) -> World {
+pub(crate) fn rendered(objects: Inventory, host: &Host, now: Timestamp) -> World {
     world(objects, "this render".to_owned(), host, now)
 }
 
 /// How old a snapshot may be before its reader is warned, where nothing is said.
-pub const FRESH: Duration = Duration::from_secs(60 * 60);
+pub(crate) const FRESH: Duration = Duration::from_secs(60 * 60);
 
 /// How old a World is.
 #[must_use]
-pub fn age(world: &World, now: Timestamp) -> Duration {
+pub(crate) fn age(world: &World, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(world.taken)).unwrap_or_default()
 }
 
 /// A sentence about a World that is older than it should be; `None` for one that is fresh.
 #[must_use]
-pub fn stale(world: &World, age: Duration) -> Option<String> {
+pub(crate) fn stale(world: &World, age: Duration) -> Option<String> {
     (world.source.kind == LiveKind::Cluster && age > FRESH).then(|| {
         format!(
             "{} was taken at {}, {} ago; what changed in the cluster since is not known (--max-age)",
@@ -209,7 +214,7 @@ pub fn stale(world: &World, age: Duration) -> Option<String> {
 
 /// The doubt about a dump of a cluster where a greatest age was told.
 #[must_use]
-pub fn ageless(world: &World) -> Option<Unread> {
+pub(crate) fn ageless(world: &World) -> Option<Unread> {
     (world.source.kind == LiveKind::Cluster).then(|| Unread {
         what: world.source.name.clone(),
         why: "nothing in it says when it was taken, and --max-age asks how old it is".to_owned(),
@@ -220,7 +225,7 @@ pub fn ageless(world: &World) -> Option<Unread> {
 
 /// The doubt about a snapshot that is older than was told.
 #[must_use]
-pub fn too_old(world: &World, age: Duration, oldest: Duration) -> Option<Unread> {
+pub(crate) fn too_old(world: &World, age: Duration, oldest: Duration) -> Option<Unread> {
     (age > oldest).then(|| Unread {
         what: format!("the snapshot {}", world.source.name),
         why: format!(
@@ -265,7 +270,7 @@ const MADE: [&str; 4] = [
 
 /// Whether a controller has left its marks on an object, so that no chart rendered it.
 #[must_use]
-pub fn bears_marks(value: &Value) -> bool {
+pub(crate) fn bears_marks(value: &Value) -> bool {
     let labels = value.pointer("/metadata/labels").and_then(Value::as_object);
     let has = |pointer: &str| {
         value.pointer(pointer).is_some_and(|mark| match mark {
@@ -302,7 +307,7 @@ fn of_cluster(object: &Object) -> bool {
 ///
 /// # Errors
 /// When the path or a folder below it cannot be read.
-pub fn manifests(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+pub(crate) fn manifests(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let fault = |path: &Path, why| FileError::Read { path: path.display().to_string(), why };
     if !std::fs::metadata(path).map_err(|why| fault(path, why))?.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -18,9 +18,9 @@ use crate::providers::kind;
 use crate::tree::Value;
 
 /// So many revisions of a release are read, the newest ones; Helm keeps ten where nothing else is said.
-pub const MOST_REVISIONS: usize = 20;
+pub(crate) const MOST_REVISIONS: usize = 20;
 /// Of so many releases the history is read.
-pub const MOST_RELEASES: usize = 16;
+pub(crate) const MOST_RELEASES: usize = 16;
 /// Most bytes of manifests of one release.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -88,7 +88,7 @@ impl History {
 
 /// The newest entries that are read, the oldest of them first, and how many there are before them.
 #[must_use]
-pub fn newest(mut entries: Vec<Entry>) -> (Vec<Entry>, usize) {
+pub(crate) fn newest(mut entries: Vec<Entry>) -> (Vec<Entry>, usize) {
     entries.sort_by_key(|entry| entry.number);
     let older = entries.len().saturating_sub(MOST_REVISIONS);
     (entries.split_off(older), older)
@@ -96,7 +96,7 @@ pub fn newest(mut entries: Vec<Entry>) -> (Vec<Entry>, usize) {
 
 /// The history that revisions make, the newest first so that what is too much is old.
 #[must_use]
-pub fn of(name: &ReleaseName, mut revisions: Vec<Revision>, older: usize) -> History {
+pub(crate) fn of(name: &ReleaseName, mut revisions: Vec<Revision>, older: usize) -> History {
     let mut history =
         History { name: name.name.clone(), namespace: name.namespace.clone(), older, ..History::default() };
     revisions.sort_by_key(|revision| revision.number);
@@ -169,7 +169,7 @@ fn is_kept(key: &Key) -> bool {
 
 /// The histories that lie as Helm's own objects among others, as in a dump of a namespace.
 #[must_use]
-pub fn among(objects: &Inventory) -> Vec<History> {
+pub(crate) fn among(objects: &Inventory) -> Vec<History> {
     let records = objects.of_kind(SECRET).chain(objects.of_kind(CONFIG_MAP)).filter_map(|object| {
         let value = object.value().ok()?;
         let labels = value.pointer("/metadata/labels")?;
@@ -189,7 +189,7 @@ pub fn among(objects: &Inventory) -> Vec<History> {
 
 /// The history that records make, of which each is read by itself.
 #[must_use]
-pub fn of_records(name: &ReleaseName, mut records: Vec<(u64, Value)>) -> History {
+pub(crate) fn of_records(name: &ReleaseName, mut records: Vec<(u64, Value)>) -> History {
     records.sort_by_key(|(number, _)| *number);
     let older = records.len().saturating_sub(MOST_REVISIONS);
     let (mut revisions, mut faults) = (Vec::new(), Vec::new());

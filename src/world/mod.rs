@@ -3,29 +3,30 @@
 
 pub(crate) mod compared;
 mod coverage;
-pub mod files;
-pub mod history;
+pub(crate) mod files;
+pub(crate) mod history;
 mod host;
-pub mod images;
+pub(crate) mod images;
 mod model;
-pub mod providers;
-pub mod release;
-pub mod remote;
-pub mod rights;
-pub mod snapshot;
+pub(crate) mod providers;
+pub(crate) mod release;
+pub(crate) mod remote;
+pub(crate) mod rights;
+pub(crate) mod snapshot;
 mod standing;
 mod uncover;
 mod view;
 mod whole;
-pub mod workload;
+pub(crate) mod workload;
 
 pub(crate) use whole::whole;
 
-pub use coverage::{Asked, Coverage, Extent};
-pub use host::{Host, HostKind, ReleaseName, ServerAnswer, ServerSaid};
+pub(crate) use coverage::{Asked, Coverage, Extent};
+pub use host::{Host, HostKind, ServerSaid};
+pub(crate) use host::{ReleaseName, ServerAnswer};
 pub use model::{
-    Absent, Base, BaseKind, Gap, LiveKind, LiveSource, Provider, Release, ReleaseStatus, SourceReading, Unread, World,
-    WriteMethod,
+    Absent, Base, BaseKind, LiveKind, LiveSource, Provider, Release, ReleaseStatus, Unread, World, WriteMethod,
 };
-pub use standing::{Marks, Standing, There};
-pub use view::InMemory;
+pub(crate) use model::{Gap, SourceReading};
+pub(crate) use standing::Standing;
+pub use standing::{Marks, There};

@@ -11,7 +11,7 @@ use crate::tree::Value;
 
 /// One version that was found, before providers of one name are put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sighting {
+pub(crate) struct Sighting {
     /// Full name as clusterctl writes it: `cluster-api`, `bootstrap-kubeadm`, `infrastructure-openstack`.
     pub name: String,
     /// Version with its `v`.
@@ -22,7 +22,7 @@ pub struct Sighting {
 
 /// The version in an entry of clusterctl's inventory (cluster-api `cmd/clusterctl/api/v1alpha3/provider_type.go`).
 #[must_use]
-pub fn inventory(object: &Value) -> Option<Sighting> {
+pub(crate) fn inventory(object: &Value) -> Option<Sighting> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = full_name(text("/type")?, text("/providerName")?);
     Some(Sighting {
@@ -35,7 +35,7 @@ pub fn inventory(object: &Value) -> Option<Sighting> {
 /// The version in an object of the operator or of Turtles: what is installed, else what is wanted
 /// (cluster-api-operator `api/v1alpha2/provider_types.go`, turtles `api/v1alpha1/capiprovider_types.go`).
 #[must_use]
-pub fn operator(object: &Value) -> Option<Sighting> {
+pub(crate) fn operator(object: &Value) -> Option<Sighting> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
     let kind = text("/kind")?;
     let own = text("/metadata/name")?;
@@ -52,7 +52,7 @@ pub fn operator(object: &Value) -> Option<Sighting> {
 
 /// The version in the image of a controller that carries the provider label.
 #[must_use]
-pub fn deployment(object: &Value) -> Option<Sighting> {
+pub(crate) fn deployment(object: &Value) -> Option<Sighting> {
     let name = object.pointer("/metadata/labels")?.get(PROVIDER_LABEL)?.as_str()?;
     let containers = object.pointer("/spec/template/spec/containers")?.as_array()?;
     let image = containers.iter().filter_map(|container| container.get("image")?.as_str()).find_map(|image| {
@@ -65,7 +65,7 @@ pub fn deployment(object: &Value) -> Option<Sighting> {
 
 /// The version that some installers write on the definitions.
 #[must_use]
-pub fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sighting> {
+pub(crate) fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sighting> {
     Some(Sighting {
         name: labels.get(PROVIDER_LABEL)?.clone(),
         version: version(labels.get("app.kubernetes.io/version")?)?,
@@ -78,7 +78,7 @@ pub fn definition(name: &str, labels: &BTreeMap<String, String>) -> Option<Sight
 /// Empty for controllers whose gates nothing here depends on (cluster-api `core/main.go`, `bootstrap/kubeadm/main.go` and
 /// `controlplane/kubeadm/main.go`, `--feature-gates`).
 #[must_use]
-pub fn gates(object: &Value) -> BTreeMap<String, bool> {
+pub(crate) fn gates(object: &Value) -> BTreeMap<String, bool> {
     let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(PROVIDER_LABEL)?.as_str());
     // Only the gates that this controller's webhooks ask for say something.
     let own: Vec<&str> = match label {
@@ -131,7 +131,7 @@ fn usual(name: &str, versions: Option<&Versions>, told: &BTreeMap<String, bool>)
 
 /// Puts the gates of several controllers together; one that they do not agree about is not known.
 #[must_use]
-pub fn agreed(controllers: impl Iterator<Item = BTreeMap<String, bool>>) -> BTreeMap<String, bool> {
+pub(crate) fn agreed(controllers: impl Iterator<Item = BTreeMap<String, bool>>) -> BTreeMap<String, bool> {
     let mut states: BTreeMap<String, Option<bool>> = BTreeMap::new();
     for (name, state) in controllers.flatten() {
         let known = states.entry(name).or_insert(Some(state));
@@ -141,11 +141,11 @@ pub fn agreed(controllers: impl Iterator<Item = BTreeMap<String, bool>>) -> BTre
 }
 
 /// Label that clusterctl and the provider manifests put on everything of a provider.
-pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
+pub(crate) const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 
 /// Puts sightings together under short names (`rke2`); full names stay where the parts of a provider differ.
 #[must_use]
-pub fn merge(sightings: &[Sighting]) -> BTreeMap<String, Provider> {
+pub(crate) fn merge(sightings: &[Sighting]) -> BTreeMap<String, Provider> {
     let mut by_short: BTreeMap<&str, Vec<&Sighting>> = BTreeMap::new();
     for sighting in sightings {
         by_short.entry(short(&sighting.name)).or_default().push(sighting);
@@ -164,7 +164,7 @@ pub fn merge(sightings: &[Sighting]) -> BTreeMap<String, Provider> {
 
 /// The name that people use.
 #[must_use]
-pub fn short(name: &str) -> &str {
+pub(crate) fn short(name: &str) -> &str {
     ["bootstrap-", "control-plane-", "infrastructure-", "ipam-", "addon-", "runtime-extension-"]
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))

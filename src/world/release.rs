@@ -18,7 +18,7 @@ const LARGEST: u64 = 256 << 20;
 
 /// What is kept of one revision.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Revision {
+pub(crate) struct Revision {
     /// Release name.
     pub name: String,
     /// Namespace.
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Revision {
 
 /// A revision as its labels show it, before its content is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Name of the Secret or ConfigMap.
     pub object: String,
     /// Number.
@@ -69,7 +69,7 @@ pub struct Entry {
 /// Why a record could not be read; nothing of its content is quoted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the release record {object} cannot be read: {what}")]
-pub struct RecordError {
+pub(crate) struct RecordError {
     /// Name of the Secret or ConfigMap.
     pub object: String,
     /// What is wrong.
@@ -146,7 +146,7 @@ fn plain(object: &Value, is_secret: bool) -> Result<Vec<u8>, RecordError> {
 ///
 /// # Errors
 /// When it is not a record that Helm would read.
-pub fn values(secret: &Value) -> Result<Value, RecordError> {
+pub(crate) fn values(secret: &Value) -> Result<Value, RecordError> {
     #[derive(Deserialize)]
     struct Given {
         #[serde(default)]
@@ -163,7 +163,7 @@ pub fn values(secret: &Value) -> Result<Value, RecordError> {
 ///
 /// # Errors
 /// When it is not a record that Helm would read.
-pub fn decode(object: &Value) -> Result<Revision, RecordError> {
+pub(crate) fn decode(object: &Value) -> Result<Revision, RecordError> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let name = text("/metadata/name").unwrap_or_default().to_owned();
     let fault = |what: &str| RecordError { object: name.clone(), what: what.to_owned() };
@@ -199,7 +199,7 @@ fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
 
 /// A revision from the name and the labels of its object; `None` where the labels are not Helm's.
 #[must_use]
-pub fn entry(object: &str, labels: &BTreeMap<String, String>) -> Option<Entry> {
+pub(crate) fn entry(object: &str, labels: &BTreeMap<String, String>) -> Option<Entry> {
     let status = crate::tree::from_value(Value::from(labels.get("status")?.clone())).unwrap_or(ReleaseStatus::Unknown);
     Some(Entry { object: object.to_owned(), number: labels.get("version")?.parse().ok()?, status })
 }
@@ -209,7 +209,7 @@ pub fn entry(object: &str, labels: &BTreeMap<String, String>) -> Option<Entry> {
 /// Mirrors `prepareUpgrade` of helm `pkg/action/upgrade.go` (v4.3.1): the newest deployed one, else the newest of all.
 /// `None` for both where nothing is installed.
 #[must_use]
-pub fn choose(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
+pub(crate) fn choose(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
     let newest = entries.iter().max_by_key(|entry| entry.number)?;
     let deployed =
         entries.iter().filter(|entry| entry.status == ReleaseStatus::Deployed).max_by_key(|entry| entry.number);
@@ -218,7 +218,7 @@ pub fn choose(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
 
 /// What the World holds of the record. The method is that of the newest revision: Helm's `auto` follows it.
 #[must_use]
-pub fn summary(newest: &Revision, deployed: Option<u64>) -> Release {
+pub(crate) fn summary(newest: &Revision, deployed: Option<u64>) -> Release {
     Release {
         name: newest.name.clone(),
         namespace: newest.namespace.clone(),

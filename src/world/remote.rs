@@ -99,7 +99,7 @@ impl Leads {
 
 /// What is known of this cluster itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Own {
+pub(crate) struct Own {
     /// Its address, as it is reached from here.
     server: String,
     /// The public keys of the authorities that it is known by.
@@ -111,13 +111,13 @@ pub struct Own {
 impl Own {
     /// A cluster that is reached at an address and recognised by certificates.
     #[must_use]
-    pub fn new(server: &str, certificates: &[Vec<u8>]) -> Self {
+    pub(crate) fn new(server: &str, certificates: &[Vec<u8>]) -> Self {
         let certificates = certificates.iter().map(|bytes| CertificateDer::from(bytes.clone()));
         Self { server: address(server), authorities: keys(certificates), is_told: false }
     }
 
     /// Takes over the `ca.crt` that the cluster gives to every namespace.
-    pub fn learn(&mut self, pem: &str) {
+    pub(crate) fn learn(&mut self, pem: &str) {
         let told = authorities(pem);
         self.is_told |= !told.is_empty();
         self.authorities.extend(told);
@@ -125,7 +125,7 @@ impl Own {
 
     /// Where a kubeconfig leads, read as client-go does: its current context counts.
     #[must_use]
-    pub fn kubeconfig(&self, bytes: &[u8]) -> Leads {
+    pub(crate) fn kubeconfig(&self, bytes: &[u8]) -> Leads {
         let unclear = |why: &str| Leads::Unknown(why.to_owned());
         let Ok(config) = yaml::read_strict(bytes) else { return unclear("its kubeconfig cannot be read") };
         let one = |pointer: &str, name: &str, field: &str| -> Option<Value> {
@@ -145,7 +145,7 @@ impl Own {
 
     /// Where a Secret leads with which Argo CD knows a cluster (argo-cd `docs/operator-manual/declarative-setup.md`).
     #[must_use]
-    pub fn argo(&self, secret: &Value) -> Leads {
+    pub(crate) fn argo(&self, secret: &Value) -> Leads {
         let data = |field: &str| text(secret, &format!("/data/{field}")).and_then(decoded);
         let Some(config) = data("config").and_then(|config| serde_json::from_str::<Value>(&config).ok()) else {
             return Leads::Unknown("its Secret in Argo CD has no config".to_owned());
@@ -158,7 +158,7 @@ impl Own {
     /// Where an address leads whose certificate is checked with an authority. Whoever serves there has a key of that authority,
     /// so where none of this cluster's is among them, it is another one. What stands behind a path may be a proxy for anything.
     #[must_use]
-    pub fn leads(&self, server: &str, authority: Option<&str>) -> Leads {
+    pub(crate) fn leads(&self, server: &str, authority: Option<&str>) -> Leads {
         let unclear = |why: &str| Leads::Unknown(why.to_owned());
         let address = address(server);
         if !self.server.is_empty() && address == self.server {

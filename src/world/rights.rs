@@ -1,29 +1,29 @@
 //! The line of a role that grants what was refused.
 
-use super::Unread;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 
 /// One rule of a read-only role, as it stands in `docs/rbac.yaml`.
 #[must_use]
-pub fn rule(group: &str, plural: &str, verbs: &[&str]) -> String {
+pub(crate) fn rule(group: &str, plural: &str, verbs: &[&str]) -> String {
     let verbs: Vec<String> = verbs.iter().map(|verb| format!("\"{verb}\"")).collect();
     format!("- {{apiGroups: [\"{group}\"], resources: [\"{plural}\"], verbs: [{}]}}", verbs.join(", "))
 }
 
 /// What to do about a refused read.
 #[must_use]
-pub fn remedy(group: &str, plural: &str, verbs: &[&str]) -> String {
+pub(crate) fn remedy(group: &str, plural: &str, verbs: &[&str]) -> String {
     format!("add to the role: {}", rule(group, plural, verbs))
 }
 
 /// Whether something is unread because the right to read it is missing.
 #[must_use]
-pub fn is_missing(unread: &Unread) -> bool {
+#[cfg(feature = "serve")]
+pub(crate) fn is_missing(unread: &super::Unread) -> bool {
     unread.why.starts_with("forbidden: ")
 }
 
 /// The role of `docs/rbac.yaml` that holds what a plan reads.
-pub const READ_ROLE: &str = "rollgate-read";
+pub(crate) const READ_ROLE: &str = "rollgate-read";
 /// Its rules: group, resource (`*` for all), verbs.
 const READ_RULES: [(&str, &str, &[&str]); 12] = [
     (CORE, "clusters", &["get", "list"]),
@@ -42,7 +42,7 @@ const READ_RULES: [(&str, &str, &[&str]); 12] = [
 
 /// Whether binding the role of `docs/rbac.yaml` grants what a remedy asks for.
 #[must_use]
-pub fn is_in_read_role(remedy: &str) -> bool {
+pub(crate) fn is_in_read_role(remedy: &str) -> bool {
     let Some((group, resource, verbs)) = parsed(remedy) else { return false };
     READ_RULES.iter().any(|(of, what, may)| {
         *of == group && (*what == "*" || *what == resource) && verbs.iter().all(|verb| may.contains(verb))
@@ -51,7 +51,7 @@ pub fn is_in_read_role(remedy: &str) -> bool {
 
 /// The command that binds that role, for the user that an API server names in its refusal.
 #[must_use]
-pub fn binding(refusal: &str) -> String {
+pub(crate) fn binding(refusal: &str) -> String {
     let user = refusal.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user);
     let is_plain =
         |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@".contains(c));

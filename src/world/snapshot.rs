@@ -20,9 +20,9 @@ use crate::parallel;
 use crate::tree::Value;
 
 /// The version of the file format that this program writes and reads.
-pub const API_VERSION: &str = "rollgate.dev/v1alpha1";
+pub(crate) const API_VERSION: &str = "rollgate.dev/v1alpha1";
 /// The kind of the file.
-pub const KIND: &str = "World";
+pub(crate) const KIND: &str = "World";
 
 /// A World in a file, as `rollgate snapshot` writes it.
 #[derive(Clone, Serialize, Deserialize)]
@@ -242,7 +242,7 @@ fn solve(key: &MarkKey, hidden: &str, plain: &str, known: &HashMap<String, Value
 
 /// Where the key of a snapshot is kept: beside it, so that whoever only gets the snapshot has it not.
 #[must_use]
-pub fn key_path(snapshot: &FilePath) -> PathBuf {
+pub(crate) fn key_path(snapshot: &FilePath) -> PathBuf {
     let mut path = snapshot.as_os_str().to_owned();
     path.push(".key");
     path.into()
@@ -250,14 +250,14 @@ pub fn key_path(snapshot: &FilePath) -> PathBuf {
 
 /// Where the key of a snapshot is kept that went to standard output: in the user's own folder, by its id.
 #[must_use]
-pub fn kept_key_path(folder: &FilePath, id: &str) -> PathBuf {
+pub(crate) fn kept_key_path(folder: &FilePath, id: &str) -> PathBuf {
     folder.join("keys").join(id)
 }
 
 /// The key of a snapshot: the one that was told, else the one beside it, else the one in the user's own folder. `None` where none of
 /// them made its marks.
 #[must_use]
-pub fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey, folder: Option<&FilePath>) -> Option<MarkKey> {
+pub(crate) fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey, folder: Option<&FilePath>) -> Option<MarkKey> {
     if told.id() == id {
         return Some(told.clone());
     }
@@ -270,7 +270,7 @@ pub fn key_of(snapshot: &FilePath, id: &str, told: &MarkKey, folder: Option<&Fil
 
 /// What is said where there is no key.
 #[must_use]
-pub fn without_key(snapshot: &FilePath) -> String {
+pub(crate) fn without_key(snapshot: &FilePath) -> String {
     format!(
         "the key of this snapshot is neither in {} nor in ROLLGATE_KEY: what is hidden in it counts as changed",
         key_path(snapshot).display()

@@ -295,7 +295,7 @@ fn is_ready(pod: &Value) -> bool {
 
 /// A Service as its namespace and name, with the addresses that it got from a load balancer.
 #[must_use]
-pub fn service(service: &Value) -> Option<(String, Vec<String>)> {
+pub(crate) fn service(service: &Value) -> Option<(String, Vec<String>)> {
     let name = format!("{}/{}", text(service, "/metadata/namespace")?, text(service, "/metadata/name")?);
     let given = list(service, "/status/loadBalancer/ingress").filter_map(|one| text(one, "/ip").map(str::to_owned));
     Some((name, given.collect()))
@@ -356,7 +356,7 @@ impl Budget {
 
 /// The selector of a PodDisruptionBudget as a request says it; `None` where it selects nothing, or in words that are not known.
 #[must_use]
-pub fn selector(budget: &Value) -> Option<String> {
+pub(crate) fn selector(budget: &Value) -> Option<String> {
     let selector = budget.pointer("/spec/selector")?.as_object()?;
     let mut terms: BTreeSet<String> = BTreeSet::new();
     for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {

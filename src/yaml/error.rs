@@ -25,7 +25,7 @@ impl Error {
 }
 
 /// A [`std::result::Result`] with this module's [`Error`].
-pub type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 /// A problem found while scanning, before its offset is turned into line and column.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! the same refusals, and a span for every node. A stream is cut into [`Section`]s first; a document that is never asked for is never
 //! parsed; an edit replaces the bytes of a span and nothing else.
 
-pub mod debug;
+pub(crate) mod debug;
 
 mod arena;
 mod decode;
@@ -30,17 +30,22 @@ mod tree;
 mod walk;
 
 pub use self::arena::NodeId;
-pub use self::error::{Error, Result};
-pub use self::head::{Head, head};
+pub(crate) use self::error::Error;
+pub(crate) use self::error::Result;
+pub use self::head::head;
 pub(crate) use self::lines::{holds_plain_metadata, holds_texts_alone};
 pub(crate) use self::message::{nearest, plain};
 pub use self::quote::double_quoted;
 pub(crate) use self::quote::write_value;
-pub use self::read::{read, read_at, read_first, read_json, read_section, read_strict};
+pub(crate) use self::read::read_at;
+pub use self::read::{read, read_first, read_json, read_section, read_strict};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;
 pub(crate) use self::span::chars;
 pub use self::span::{Position, Span};
-pub use self::splice::{Edit, New, Patch, Spot, apply, respell};
-pub use self::split::{Section, is_blank, split};
-pub use self::tree::{Duplicate, Node, NodeKind, Segment, Tree};
+pub(crate) use self::splice::Patch;
+pub(crate) use self::splice::respell;
+pub use self::splice::{Edit, New, Spot, apply};
+pub use self::split::{Section, split};
+
+pub use self::tree::{NodeKind, Segment, Tree};

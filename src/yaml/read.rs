@@ -35,7 +35,7 @@ pub fn read_section<'a>(stream: &'a [u8], section: &Section) -> Result<Tree<'a>>
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_at(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>> {
+pub(crate) fn read_at(document: &[u8], base: usize, line: usize) -> Result<Tree<'_>> {
     whole(read_lines(document, base, line)?, document)
 }
 

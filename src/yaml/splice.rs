@@ -43,7 +43,7 @@ pub struct Spot {
 
 /// A text with spots replaced.
 #[must_use]
-pub fn respell(text: &str, spots: &[Spot]) -> String {
+pub(crate) fn respell(text: &str, spots: &[Spot]) -> String {
     let mut new = String::with_capacity(text.len());
     let mut done = 0;
     for spot in spots {

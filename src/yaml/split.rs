@@ -36,7 +36,7 @@ impl Section {
 
 /// True when `document` holds nothing but white space, comments and a byte order mark.
 #[must_use]
-pub fn is_blank(document: &[u8]) -> bool {
+pub(crate) fn is_blank(document: &[u8]) -> bool {
     let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
     let mut rest = document;
     while !rest.is_empty() {

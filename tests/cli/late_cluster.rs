@@ -148,7 +148,11 @@ fn a_cluster_that_cannot_be_reached_is_exit_4_and_named() {
     program.file("values.yaml.j2", "vip: {{ late('vip') }}\n");
     let ran = program.run(&["values", "-f", "values.yaml.j2", "--deadline", "2s"], b"");
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(rollgate::yaml::read(ran.stdout.as_bytes()).is_err(), "Helm would take it for values: {}", ran.stdout);
+    assert!(
+        rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err(),
+        "Helm would take it for values: {}",
+        ran.stdout
+    );
     assert!(ran.stderr.contains("cluster"), "{}", ran.stderr);
 }
 
@@ -201,7 +205,7 @@ fn a_signal_ends_a_wait_and_nothing_goes_out() {
         );
         let out = String::from_utf8(ended.stdout).expect("text");
         if args[0] == "values" {
-            assert!(rollgate::yaml::read(out.as_bytes()).is_err(), "Helm would take it for values: {out:?}");
+            assert!(rollgate::facade::yaml::read(out.as_bytes()).is_err(), "Helm would take it for values: {out:?}");
         } else {
             assert_eq!(out, "", "{said}");
         }

@@ -180,7 +180,7 @@ fn values_templates_that_grow_without_end_are_stopped() {
         program.file("values.yaml.j2", &template);
         let ran = bounded(&program, &template[..template.len().min(60)], "\"$P\" values -f values.yaml.j2", b"");
         assert_ne!(ran.code, Some(0), "{template:.60}");
-        assert!(rollgate::yaml::read(ran.stdout.as_bytes()).is_err(), "Helm would take it for values: {:?}", ran.stdout);
+        assert!(rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err(), "Helm would take it for values: {:?}", ran.stdout);
     }
 }
 
@@ -200,7 +200,7 @@ fn memory_that_is_not_there_ends_with_a_code_and_owes_nothing() {
             assert!(matches!(ran.code, Some(2 | 4)), "{template} in {memory}: {:?} {}", ran.code, ran.stderr);
             assert!(ran.stderr.starts_with("rollgate: "), "{template} in {memory}: {}", ran.stderr);
             assert!(
-                rollgate::yaml::read(ran.stdout.as_bytes()).is_err(),
+                rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err(),
                 "Helm would take it for values: {:?}",
                 ran.stdout
             );
@@ -219,7 +219,8 @@ fn plain_values_that_do_not_fit_into_memory_owe_nothing_either() {
         {
             let ran = shell(&program, &format!("ulimit -v {memory}; \"$P\" values {files}"), b"");
             let is_whole = ran.code == Some(0) && ran.stdout.len() > 4 << 20;
-            let is_refused = matches!(ran.code, Some(2 | 4)) && rollgate::yaml::read(ran.stdout.as_bytes()).is_err();
+            let is_refused =
+                matches!(ran.code, Some(2 | 4)) && rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err();
             assert!(is_whole || is_refused, "{files} in {memory}: {:?} {}", ran.code, ran.stderr);
         }
     }

@@ -72,8 +72,11 @@ impl Repository {
 /// The documents of a file of this repository.
 fn documents(file: &str) -> Vec<Value> {
     let bytes = std::fs::read(root().join(file)).expect(file);
-    let sections = rollgate::yaml::split(&bytes).expect("YAML");
-    sections.iter().map(|section| rollgate::yaml::read_json(&bytes, section.document).expect("YAML").into()).collect()
+    let sections = rollgate::facade::yaml::split(&bytes).expect("YAML");
+    sections
+        .iter()
+        .map(|section| rollgate::facade::yaml::read_json(&bytes, section.document).expect("YAML").into())
+        .collect()
 }
 
 fn strings(value: &Value) -> Vec<String> {

@@ -147,7 +147,7 @@ fn every_yaml_of_the_pages_that_is_a_policy_is_one() {
         for block in text.split("```yaml\n").skip(1) {
             let block = block.split("```").next().unwrap_or_default();
             if block.starts_with("apiVersion: rollgate.dev/") {
-                rollgate::policy::parse("block", block.as_bytes())
+                rollgate::facade::policy::parse("block", block.as_bytes())
                     .unwrap_or_else(|error| panic!("{}: {error}", page.display()));
             }
         }

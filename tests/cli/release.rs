@@ -68,7 +68,7 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
     assert_eq!(said(&out, "sha256sum", &["--check", "SHA256SUMS"]).matches(": OK").count(), 3);
     // What krew reads (krew `pkg/index/types.go`).
     let bytes = std::fs::read(out.join("rollgate.yaml")).expect("a manifest");
-    let manifest = Value::from(rollgate::yaml::read_strict(&bytes).expect("YAML"));
+    let manifest = Value::from(rollgate::facade::yaml::read_strict(&bytes).expect("YAML"));
     assert_eq!((&manifest["kind"], &manifest["metadata"]["name"]), (&"Plugin".into(), &"rollgate".into()));
     assert_eq!(manifest["spec"]["version"], format!("v{version}"));
     let platforms = manifest["spec"]["platforms"].as_array().expect("platforms");
@@ -98,7 +98,7 @@ fn an_archive_has_all_that_is_installed_and_its_checksum_is_right() {
 /// The step of the example for GitHub that installs a release, where `gh` finds it in a folder.
 fn the_workflow_installs(program: &Program, out: &Path) {
     let bytes = std::fs::read(root().join("examples/ci/github-workflow.yml")).expect("a workflow");
-    let workflow = Value::from(rollgate::yaml::read_strict(&bytes).expect("YAML"));
+    let workflow = Value::from(rollgate::facade::yaml::read_strict(&bytes).expect("YAML"));
     let steps = workflow["jobs"]["plan"]["steps"].as_array().expect("steps");
     let install = steps.iter().find(|step| step["name"] == "Install rollgate").expect("the step");
     let temp = program.home().join("runner");
@@ -131,7 +131,7 @@ fn the_workflow_installs(program: &Program, out: &Path) {
 #[test]
 fn the_workflow_only_calls_steps_that_there_are() {
     let text = std::fs::read_to_string(root().join(".github/workflows/release.yml")).expect("a workflow");
-    rollgate::yaml::read_strict(text.as_bytes()).expect("YAML");
+    rollgate::facade::yaml::read_strict(text.as_bytes()).expect("YAML");
     let calls: Vec<&str> =
         text.split(".ci/release ").skip(1).filter_map(|call| call.split_whitespace().next()).collect();
     assert!(calls.len() >= 3);

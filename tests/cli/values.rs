@@ -48,7 +48,7 @@ const NO_VALUES: &str = "\"rollgate gives no values: the reason is on standard e
 
 #[test]
 fn what_goes_out_without_values_is_no_yaml() {
-    assert!(rollgate::yaml::read(NO_VALUES.as_bytes()).is_err());
+    assert!(rollgate::facade::yaml::read(NO_VALUES.as_bytes()).is_err());
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use rollgate::approval::{Approval, Ledger, Object, Use};
-use rollgate::policy::StoreKind;
+use rollgate::facade::approval::{Approval, Ledger, Object, Use};
+use rollgate::facade::policy::StoreKind;
 use serde_json::json;
 
 use crate::bench::{Space, api_only};

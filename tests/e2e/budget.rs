@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use rollgate::history::{Limits, Object, Spent};
-use rollgate::policy::StoreKind;
+use rollgate::facade::history::{Limits, Object, Spent};
+use rollgate::facade::policy::StoreKind;
 use serde_json::json;
 
 use crate::bench::{Space, api_only};

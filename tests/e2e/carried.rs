@@ -41,7 +41,7 @@ fn definitions(bench: &Bench) {
 /// The authority of the bench, as its kubeconfig says it.
 fn authority(bench: &Bench) -> String {
     let text = std::fs::read(&bench.kubeconfig).expect("the kubeconfig can be read");
-    let config = Value::from(rollgate::yaml::read_strict(&text).expect("the kubeconfig is YAML"));
+    let config = Value::from(rollgate::facade::yaml::read_strict(&text).expect("the kubeconfig is YAML"));
     let data = config.pointer("/clusters/0/cluster/certificate-authority-data").and_then(Value::as_str);
     String::from_utf8(BASE64_STANDARD.decode(data.expect("an authority")).expect("base64")).expect("PEM")
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use rollgate::object::Stream;
+use rollgate::facade::object::Stream;
 use serde_json::{Value, json};
 
 use crate::bench::{Space, bench};

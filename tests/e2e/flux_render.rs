@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use rollgate::object::Stream;
+use rollgate::facade::object::Stream;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Space, bench};

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use rollgate::pin::{BookError, Pin, cluster};
-use rollgate::policy::Pins;
+use rollgate::facade::pin::{BookError, Pin, cluster};
+use rollgate::facade::policy::Pins;
 use serde_json::json;
 
 use crate::bench::{Bench, Space, api_only};

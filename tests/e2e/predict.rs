@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::Command;
 
 use jiff::Timestamp;
-use rollgate::compare::Action;
-use rollgate::host::{Host, HostKind, predict};
-use rollgate::model::Effect;
-use rollgate::object::{Inventory, Key, Object};
-use rollgate::world::{Base, BaseKind, LiveKind, LiveSource, Release, ReleaseStatus, World, WriteMethod};
+use rollgate::facade::compare::Action;
+use rollgate::facade::host::{Host, HostKind, predict};
+use rollgate::facade::model::Effect;
+use rollgate::facade::object::{Inventory, Key, Object};
+use rollgate::facade::world::{Base, BaseKind, LiveKind, LiveSource, Release, ReleaseStatus, World, WriteMethod};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, api_only, say};

@@ -1,9 +1,9 @@
 //! What a first install writes over objects that are there already and that it takes over.
 
-use rollgate::host::{HostKind, predict};
-use rollgate::model::Effect;
-use rollgate::object::Key;
-use rollgate::world::{BaseKind, WriteMethod};
+use rollgate::facade::host::{HostKind, predict};
+use rollgate::facade::model::Effect;
+use rollgate::facade::object::Key;
+use rollgate::facade::world::{BaseKind, WriteMethod};
 use serde_json::{Value, json};
 
 use crate::bench::{api_only, say};

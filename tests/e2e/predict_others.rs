@@ -5,10 +5,10 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::Duration;
 
-use rollgate::cluster;
-use rollgate::host::{self, ServerSaid, Signs, ToldHost};
-use rollgate::object::{Inventory, Key};
-use rollgate::world::World;
+use rollgate::facade::cluster;
+use rollgate::facade::host::{self, ServerSaid, Signs, ToldHost};
+use rollgate::facade::object::{Inventory, Key};
+use rollgate::facade::world::World;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;

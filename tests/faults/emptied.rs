@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rollgate::compare::redact::MarkKey;
-use rollgate::late::Reach;
-use rollgate::model::Decision;
-use rollgate::pipeline::{self, Question};
-use rollgate::policy::Policy;
-use rollgate::report::PolicyReport;
-use rollgate::world::World;
-use rollgate::world::snapshot::Snapshot;
+use rollgate::facade::compare::redact::MarkKey;
+use rollgate::facade::late::Reach;
+use rollgate::facade::model::Decision;
+use rollgate::facade::pipeline::{self, Question};
+use rollgate::facade::policy::Policy;
+use rollgate::facade::report::PolicyReport;
+use rollgate::facade::world::World;
+use rollgate::facade::world::snapshot::Snapshot;
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, bench};
@@ -40,7 +40,7 @@ const DEADLINE: Duration = Duration::from_secs(4);
 fn decision(world: &World) -> Decision {
     let question = Question {
         stream: STREAM.as_bytes().to_vec().into(),
-        files: rollgate::object::Files::default(),
+        files: rollgate::facade::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport { source: "test".to_owned(), digest: String::new() },
         reach: Reach::Cluster,

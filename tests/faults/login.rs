@@ -25,8 +25,8 @@ fn runtime() -> tokio::runtime::Runtime {
 /// The administrator's kubeconfig as a tree.
 pub(crate) fn kubeconfig(bench: &Bench) -> Value {
     let bytes = std::fs::read(&bench.kubeconfig).expect("a kubeconfig");
-    let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
-    rollgate::yaml::read_json(&bytes, span).expect("YAML").into()
+    let span = rollgate::facade::yaml::Span { start: 0, end: bytes.len() };
+    rollgate::facade::yaml::read_json(&bytes, span).expect("YAML").into()
 }
 
 /// Writes a kubeconfig.

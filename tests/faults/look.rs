@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rollgate::cluster::{self, Online, WorldRead};
-use rollgate::host::{Detected, Host};
-use rollgate::object::Stream;
-use rollgate::policy::Policy;
+use rollgate::facade::cluster::{self, Online, WorldRead};
+use rollgate::facade::host::{Detected, Host};
+use rollgate::facade::object::Stream;
+use rollgate::facade::policy::Policy;
 
 use crate::bench::{NAMESPACE, RELEASE};
 

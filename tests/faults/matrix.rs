@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rollgate::world::BaseKind;
+use rollgate::facade::world::BaseKind;
 use tokio::sync::Semaphore;
 
 use crate::bench::{Bench, bench};

@@ -13,7 +13,7 @@ use crate::look::{Verdict, essence, look, verdict};
 pub(crate) fn rules(role: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rbac.yaml");
     let bytes: std::sync::Arc<[u8]> = std::fs::read(path).expect("the roles").into();
-    let stream = rollgate::object::Stream::load(&bytes).expect("a stream");
+    let stream = rollgate::facade::object::Stream::load(&bytes).expect("a stream");
     let object = stream.objects.objects().iter().find(|object| object.key.name == role).expect("the role");
     Value::from(&object.value().expect("a tree")["rules"]).as_array().expect("rules").clone()
 }
@@ -107,8 +107,8 @@ fn putting_back_what_is_named_makes_the_read_whole() {
         for unread in &found.world.unread {
             let line = unread.remedy.strip_prefix("add to the role: - ").expect("a rule");
             let bytes = line.as_bytes();
-            let span = rollgate::yaml::Span { start: 0, end: bytes.len() };
-            granted.push(rollgate::yaml::read_json(bytes, span).expect("a rule that can be pasted").into());
+            let span = rollgate::facade::yaml::Span { start: 0, end: bytes.len() };
+            granted.push(rollgate::facade::yaml::read_json(bytes, span).expect("a rule that can be pasted").into());
         }
     }
     panic!("the read asks for ever more rights: {granted:?}");

@@ -13,11 +13,11 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rollgate::kinds::{Shape, Versions};
-use rollgate::model::{Decision, Effect};
-use rollgate::object::{Key, Path};
-use rollgate::report::Report;
-use rollgate::world::{Marks, There, Unread, World};
+use rollgate::facade::kinds::{Shape, Versions};
+use rollgate::facade::model::{Decision, Effect};
+use rollgate::facade::object::{Key, Path};
+use rollgate::facade::report::Report;
+use rollgate::facade::world::{Marks, There, Unread, World};
 use serde_json::{Value, json};
 
 use seed::{Seed, smallest};

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use rollgate::compare::redact::MarkKey;
-use rollgate::late::Reach;
-use rollgate::object::Stream;
-use rollgate::pipeline::{self, Fault, Question};
-use rollgate::policy::Policy;
-use rollgate::report::{PolicyReport, Report};
-use rollgate::schema::{self, Merge, SchemaNode, SchemaShape};
-use rollgate::world::World;
-use rollgate::world::snapshot::{self, Snapshot};
+use rollgate::facade::compare::redact::MarkKey;
+use rollgate::facade::late::Reach;
+use rollgate::facade::object::Stream;
+use rollgate::facade::pipeline::{self, Fault, Question};
+use rollgate::facade::policy::Policy;
+use rollgate::facade::report::{PolicyReport, Report};
+use rollgate::facade::schema::{self, Merge, SchemaNode, SchemaShape};
+use rollgate::facade::world::World;
+use rollgate::facade::world::snapshot::{self, Snapshot};
 use serde_json::{Map, Value, json};
 
 use crate::situation::{NAMESPACE, Sides};
@@ -143,7 +143,7 @@ fn key() -> MarkKey {
 pub(crate) fn question(stream: Vec<u8>) -> Question {
     Question {
         stream: stream.into(),
-        files: rollgate::object::Files::default(),
+        files: rollgate::facade::object::Files::default(),
         policy: Policy::default(),
         policy_report: PolicyReport::default(),
         reach: Reach::Cluster,

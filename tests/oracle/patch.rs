@@ -1,6 +1,6 @@
 //! The JSON patches of a recording: one case is a base and the operations on it.
 
-use rollgate::tree::Value;
+use rollgate::facade::tree::Value;
 
 /// Applies one operation of a JSON patch.
 pub(crate) fn apply(object: &mut Value, operation: &Value) {

@@ -6,15 +6,15 @@ use std::fmt;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 
-use rollgate::compare::{Action, Change, Pair, changes};
-use rollgate::judge::{Scene, classify};
-use rollgate::kinds::{Versions, fields};
-use rollgate::model::{Classified, Effect};
-use rollgate::object::{Inventory, Key, Object};
-use rollgate::providers::gates;
-use rollgate::rules::Rules;
-use rollgate::tree::Value;
-use rollgate::world::{Absent, LiveKind, LiveSource, Provider, World};
+use rollgate::facade::compare::{Action, Change, Pair, changes};
+use rollgate::facade::judge::{Scene, classify};
+use rollgate::facade::kinds::{Versions, fields};
+use rollgate::facade::model::{Classified, Effect};
+use rollgate::facade::object::{Inventory, Key, Object};
+use rollgate::facade::providers::gates;
+use rollgate::facade::rules::Rules;
+use rollgate::facade::tree::Value;
+use rollgate::facade::world::{Absent, LiveKind, LiveSource, Provider, World};
 use serde::{Deserialize, Serialize};
 
 use super::patch::apply;

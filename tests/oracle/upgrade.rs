@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rollgate::compare::changes;
-use rollgate::judge::Scene;
-use rollgate::judge::upgrade::{Foresight, Wanted, foresee};
-use rollgate::kinds::{Versions, fields, superset};
-use rollgate::model::Effect;
-use rollgate::object::{Inventory, Object};
-use rollgate::providers::kind;
-use rollgate::rules::Rules;
-use rollgate::tree::Value;
+use rollgate::facade::compare::changes;
+use rollgate::facade::judge::Scene;
+use rollgate::facade::judge::upgrade::{Foresight, Wanted, foresee};
+use rollgate::facade::kinds::{Versions, fields, superset};
+use rollgate::facade::model::Effect;
+use rollgate::facade::object::{Inventory, Object};
+use rollgate::facade::providers::kind;
+use rollgate::facade::rules::Rules;
+use rollgate::facade::tree::Value;
 
 use super::patch::apply;
 use super::replay::{Case, Recording};
@@ -80,7 +80,7 @@ impl Way<'_> {
         out.no_more += usize::from(!no_more.is_empty());
         let after = self.after(case);
         let found = self.foresee(case, after);
-        let rolls = |pair: &rollgate::compare::Pair| {
+        let rolls = |pair: &rollgate::facade::compare::Pair| {
             pair.effect == Effect::Rollout || pair.changes.iter().any(|change| change.waits == Some(Effect::Rollout))
         };
         let rolls = found.pairs.iter().any(rolls);
@@ -146,7 +146,7 @@ impl Way<'_> {
             let versions = Versions::told(&self.new.provider, &self.new.version);
             let found = self.foresee(case, base.object.clone());
             let object = Object::from_value(base.object.clone(), 0).expect("a base is an object");
-            let is_named = |path: &rollgate::object::Path| {
+            let is_named = |path: &rollgate::facade::object::Path| {
                 let moved = superset::path(kind(&object.key), &object.api_version, path, &versions);
                 found.upgrade.next_writes.iter().any(|next| {
                     let known = [path, &moved].map(ToString::to_string);

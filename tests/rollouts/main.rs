@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use rollgate::impact::simulate::End;
-use rollgate::tree::Value;
+use rollgate::facade::impact::simulate::End;
+use rollgate::facade::tree::Value;
 
 use crate::trace::Record;
 

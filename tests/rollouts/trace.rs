@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use rollgate::impact::simulate::{Act, End, Fleet, Pace, Played, Wait, play, worst};
-use rollgate::model::{Standing, Strategy};
-use rollgate::object::Key;
-use rollgate::providers::kind;
-use rollgate::tree::Value;
+use rollgate::facade::impact::simulate::{Act, End, Fleet, Pace, Played, Wait, play, worst};
+use rollgate::facade::model::{Standing, Strategy};
+use rollgate::facade::object::Key;
+use rollgate::facade::providers::kind;
+use rollgate::facade::tree::Value;
 
 /// States of a search that are too many to be a rollout.
 const MOST: usize = 200_000;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use rollgate::yaml;
+use rollgate::facade::yaml;
 use serde_json::{Map, Value, json};
 
 /// Nodes, each once, and the roots that use them.

@@ -113,7 +113,7 @@ fn the_groups_of_the_chart_are_those_that_are_known() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/rollgate/files/groups.txt");
     let text = std::fs::read_to_string(&file).expect("the groups");
     let head: String = text.lines().filter(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect();
-    let known: String = rollgate::providers::known().into_iter().flat_map(|group| [group, "\n"]).collect();
+    let known: String = rollgate::facade::providers::known().into_iter().flat_map(|group| [group, "\n"]).collect();
     let wanted = format!("{head}{known}");
     if text != wanted {
         assert!(std::env::var_os("ROLLGATE_BLESS").is_some(), "{} has to hold\n{wanted}", file.display());

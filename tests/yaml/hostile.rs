@@ -1,6 +1,6 @@
 //! Input made to hurt: a clean error or a right answer, on the small stack of a test thread.
 
-use rollgate::yaml;
+use rollgate::facade::yaml;
 
 fn refused(text: &str) -> String {
     yaml::read(text.as_bytes()).expect_err("refused").to_string()
@@ -49,7 +49,7 @@ fn large_scalars_are_not_copied_more_than_once() {
 fn many_keys_and_items_are_read() {
     let keys: String = (0..200_000).map(|key| format!("k{key}: {key}\n")).collect();
     let tree = yaml::read(keys.as_bytes()).expect("readable");
-    assert_eq!(tree.to_json().expect("a value").as_object().map(rollgate::tree::Map::len), Some(200_000));
+    assert_eq!(tree.to_json().expect("a value").as_object().map(rollgate::facade::tree::Map::len), Some(200_000));
     let flow = format!("[{}]", "a,".repeat(500_000));
     assert_eq!(yaml::read(flow.as_bytes()).expect("readable").len(), 500_001);
     assert_eq!(yaml::debug::lines("---\n".repeat(100_000).as_bytes()).expect("readable").len(), 500_000);

@@ -1,8 +1,8 @@
 //! Edits of generated documents, checked against an edit of their JSON.
 
 use proptest::prelude::*;
-use rollgate::tree::Value;
-use rollgate::yaml::{self, Edit, New, Segment, Spot};
+use rollgate::facade::tree::Value;
+use rollgate::facade::yaml::{self, Edit, New, Segment, Spot};
 
 /// The styles in which a text can stand, with the text's place marked; the value is at `a` or `a[0]`.
 const PLACES: [(&str, bool); 14] = [

@@ -1,7 +1,7 @@
 //! Edits in place: each style, each place, and every other byte untouched.
 
-use rollgate::tree::{Value, json};
-use rollgate::yaml::{self, Edit, New, NodeId, Segment, Spot, Tree};
+use rollgate::facade::tree::{Value, json};
+use rollgate::facade::yaml::{self, Edit, New, NodeId, Segment, Spot, Tree};
 
 fn node(tree: &Tree<'_>, path: &[&str]) -> NodeId {
     let path: Vec<Segment> = path.iter().map(|key| Segment::from(*key)).collect();

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::Arc;
 
-use rollgate::host::hook::{Role, role};
-use rollgate::host::{Host, HostKind};
-use rollgate::object::{Object, Stream};
-use rollgate::tree::Value;
+use rollgate::facade::host::hook::{Role, role};
+use rollgate::facade::host::{Host, HostKind};
+use rollgate::facade::object::{Object, Stream};
+use rollgate::facade::tree::Value;
 
 /// One object, as the recording writes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]

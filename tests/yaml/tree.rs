@@ -1,7 +1,7 @@
 //! Questions to a tree: lookups as Kubernetes sees the document, spans as it is written.
 
-use rollgate::tree::json;
-use rollgate::yaml::{self, NodeKind, Scalar, Segment, Style};
+use rollgate::facade::tree::json;
+use rollgate::facade::yaml::{self, NodeKind, Scalar, Segment, Style};
 
 #[test]
 fn lookups_see_what_kubernetes_sees() {
@@ -120,7 +120,7 @@ fn lines_are_those_of_go() {
         assert_eq!(read(text).expect(text), json, "{text:?}");
     }
     // Go would drop all but the first, empty document.
-    assert!(rollgate::object::Stream::load(&std::sync::Arc::from(&b"---\n\r---\na: 1\n"[..])).is_err());
+    assert!(rollgate::facade::object::Stream::load(&std::sync::Arc::from(&b"---\n\r---\na: 1\n"[..])).is_err());
     for refused in ["---# c\na: 1\n", "a: 1\n---\u{a0}x\n", "{\"a\": 1}{\"b\": 2}{"] {
         assert!(read(refused).is_err(), "{refused:?}");
     }

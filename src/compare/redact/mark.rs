@@ -6,7 +6,7 @@ use std::io::Read as _;
 use sha2::{Digest as _, Sha256};
 
 /// How a mark begins.
-pub const MARK: &str = "<redacted:";
+pub(crate) const MARK: &str = "<redacted:";
 
 /// Bytes of a hash that a mark shows.
 const SHOWN: usize = 16;
@@ -108,7 +108,7 @@ impl MarkKey {
 
 /// Whether a text is one mark and nothing else.
 #[must_use]
-pub fn is_mark(text: &str) -> bool {
+pub(crate) fn is_mark(text: &str) -> bool {
     marks(text).first() == Some(&(0..text.len()))
 }
 
@@ -126,7 +126,7 @@ pub(super) fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
 
 /// A text with each mark in it replaced.
 #[must_use]
-pub fn remarked(text: &str, mark: impl Fn(&str) -> String) -> String {
+pub(crate) fn remarked(text: &str, mark: impl Fn(&str) -> String) -> String {
     let (mut out, mut from) = (String::with_capacity(text.len()), 0);
     for range in marks(text) {
         out.push_str(&text[from..range.start]);

@@ -8,7 +8,8 @@ mod set;
 mod tests;
 mod workers;
 
-pub use play::{Counts, End, Pace, Played, Plays, play, worst};
+pub(crate) use play::Plays;
+pub use play::{End, Pace, Played, play, worst};
 
 use crate::model::{Standing, Strategy};
 

@@ -15,7 +15,7 @@ use crate::world::history::{History, Recorded};
 
 /// A revision that changed something.
 #[derive(Debug, Clone)]
-pub struct RevisionStep {
+pub(crate) struct RevisionStep {
     /// Name of the release.
     pub release: String,
     /// Number of the revision.
@@ -36,7 +36,7 @@ pub struct RevisionStep {
 
 /// A change that a revision made to an object.
 #[derive(Debug, Clone)]
-pub struct Move {
+pub(crate) struct Move {
     /// The object, as the newer revision names it.
     pub key: Key,
     /// Its name before, where a reference moved to another object.
@@ -95,7 +95,7 @@ fn pairs(histories: &[History]) -> Vec<Pair<'_>> {
 /// The revisions that changed a place of an owner, the newest first. `live` is the owner as it stands, in the superset form, by
 /// which the items of lists are found again.
 #[must_use]
-pub fn revisions(
+pub(crate) fn revisions(
     histories: &[History],
     key: &Key,
     live: &Value,
@@ -119,7 +119,7 @@ pub fn revisions(
 /// The revisions that changed anything below a place of an object, the newest first: for a Cluster and its class, whose
 /// controllers write the owners.
 #[must_use]
-pub fn below(histories: &[History], key: &Key, at: &[&str], versions: &Versions) -> Vec<RevisionStep> {
+pub(crate) fn below(histories: &[History], key: &Key, at: &[&str], versions: &Versions) -> Vec<RevisionStep> {
     let path = at.iter().fold(Path::root(), |path, step| path.key(*step));
     let changed = |pair: Pair<'_>| {
         let (old, new) = pair.both(key)?;
@@ -169,7 +169,13 @@ pub(super) fn rolled(
 
 /// What differs at a place of an owner, by the smallest places below it.
 #[must_use]
-pub fn places(key: &Key, owner: &Value, path: &Path, before: Option<&Value>, after: Option<&Value>) -> Vec<Move> {
+pub(crate) fn places(
+    key: &Key,
+    owner: &Value,
+    path: &Path,
+    before: Option<&Value>,
+    after: Option<&Value>,
+) -> Vec<Move> {
     moves(key, path, item(owner, path.segments()).as_deref(), before, after)
 }
 
@@ -207,7 +213,7 @@ fn behind(pair: &Pair<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> 
 
 /// What differs between two objects of which one took the place of the other.
 #[must_use]
-pub fn apart(before: &Object, after: &Object) -> Vec<Move> {
+pub(crate) fn apart(before: &Object, after: &Object) -> Vec<Move> {
     let (Ok(old), Ok(new)) = (before.value(), after.value()) else { return Vec::new() };
     let of = |change: Change| Move {
         key: after.key.clone(),
@@ -229,7 +235,7 @@ pub(super) fn referred(key: &Key, owner: &Value, path: &Path) -> Option<Key> {
 
 /// The value at a place of an owner in another form of it; `there` is the one that the path is from.
 #[must_use]
-pub fn like<'v>(value: &'v Value, there: &Value, path: &Path) -> Option<&'v Value> {
+pub(crate) fn like<'v>(value: &'v Value, there: &Value, path: &Path) -> Option<&'v Value> {
     found(value, there, path.segments())
 }
 

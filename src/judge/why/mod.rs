@@ -6,8 +6,8 @@ mod past;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use self::history::{Move, RevisionStep, apart, below, like, places, revisions};
-pub use self::past::{Rollout, ToldBy};
+pub(crate) use self::history::{Move, RevisionStep, apart, below, like, places, revisions};
+pub(crate) use self::past::{Rollout, ToldBy};
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -32,7 +32,7 @@ const EXACT: SignedDuration = SignedDuration::from_mins(1);
 
 /// What is found about one owner of Machines.
 #[derive(Debug)]
-pub struct OwnerState {
+pub(crate) struct OwnerState {
     /// The owner.
     pub key: Key,
     /// Its Cluster, where it is known.
@@ -57,7 +57,7 @@ pub struct OwnerState {
 
 /// Machines that are out of date for the same reasons.
 #[derive(Debug)]
-pub struct Outdated {
+pub(crate) struct Outdated {
     /// Their names; empty for those that are gone.
     pub names: Vec<String>,
     /// Why.
@@ -66,7 +66,7 @@ pub struct Outdated {
 
 /// One reason: a place of the owner, what the Machine has there and what the owner wants.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// Id of the cause.
     pub rule: &'static str,
     /// Place in the owner, in the superset form.
@@ -85,7 +85,7 @@ pub struct Difference {
 
 /// Machines that will be out of date at a time, with nobody writing anything.
 #[derive(Debug)]
-pub struct Due {
+pub(crate) struct Due {
     /// When the first of them is.
     pub at: Timestamp,
     /// Which.
@@ -96,7 +96,7 @@ pub struct Due {
 
 /// The owners of Machines of a World, each with its Machines that are out of date now.
 #[must_use]
-pub fn now(world: &World, rules: &Rules) -> Vec<OwnerState> {
+pub(crate) fn now(world: &World, rules: &Rules) -> Vec<OwnerState> {
     with_stage(world, rules, |stage| {
         let owners = owners(world).filter_map(|(object, mirror)| {
             let owner = machines::read(object, &stage.versions)?;
@@ -114,7 +114,7 @@ pub fn now(world: &World, rules: &Rules) -> Vec<OwnerState> {
 
 /// The owners of two Worlds, each with the Machines of the first that what the second wants made out of date.
 #[must_use]
-pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> {
+pub(crate) fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> {
     with_stage(before, rules, |stage| {
         let owners = owners(before).filter_map(|(object, mirror)| {
             let old = machines::read(object, &stage.versions)?;
@@ -138,7 +138,7 @@ pub fn between(before: &World, after: &World, rules: &Rules) -> Vec<OwnerState> 
 
 /// The versions by which a World is judged.
 #[must_use]
-pub fn versions(world: &World) -> Versions {
+pub(crate) fn versions(world: &World) -> Versions {
     let told = world.told_versions();
     let mut all = Versions::candidates(&told, &std::collections::BTreeMap::new()).into_iter();
     all.next().unwrap_or_else(|| Versions::of(&told))

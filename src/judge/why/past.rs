@@ -24,7 +24,7 @@ const REMEDIATED_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 
 /// A rollout that is over, or that has come so far.
 #[derive(Debug, Clone)]
-pub struct Rollout {
+pub(crate) struct Rollout {
     /// When it began: when its MachineSet was made, or its revision was written.
     pub since: Timestamp,
     /// How many Machines it replaced: those that were made since, without those that were added.
@@ -39,7 +39,7 @@ pub struct Rollout {
 
 /// How a rollout is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToldBy {
+pub(crate) enum ToldBy {
     /// An empty MachineSet and the one that took its place.
     Sets(String, String),
     /// A revision of a release.

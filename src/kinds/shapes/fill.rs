@@ -47,7 +47,7 @@ impl Shape {
 }
 
 /// Texts of Cluster API's v1beta1 and of RKE2 that are pointers in Go: an empty one is not an absent one.
-pub const POINTERS: &[&str] = &[
+pub(crate) const POINTERS: &[&str] = &[
     "dataSecretName",
     "deletePolicy",
     "failureDomain",

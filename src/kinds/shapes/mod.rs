@@ -4,7 +4,7 @@
 mod check;
 mod fill;
 
-pub use fill::POINTERS;
+pub(crate) use fill::POINTERS;
 
 use crate::kinds::versions::Versions;
 use crate::schema::table::{CrdNode, Root, node, roots};
@@ -40,7 +40,7 @@ impl Shape {
 
 /// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
 #[must_use]
-pub fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
+pub(crate) fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
     let root = roots(api_version, kind)?.first()?;
     Some((root.provider, root.minor()))
 }

@@ -7,6 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::policy::StoreKind;
+use crate::store::ClusterError;
 use crate::tree::{Value, json};
 
 /// What the API server holds, what it was asked, and how often somebody else writes in between.
@@ -179,7 +180,7 @@ async fn a_pin_that_another_run_wrote_is_never_overwritten() {
     let (store, server) = store(Server::default()).await;
     store.update(|book| book.record(&[pin("vip", "10.0.3.7")])).await.expect("written");
     let error = store.update(|book| book.record(&[pin("vip", "10.0.9.9")])).await.expect_err("it moved");
-    assert!(matches!(error, ClusterStoreError::Kept(BookError::Moved { .. })), "{error}");
+    assert!(matches!(error, ClusterError::Kept(BookError::Moved { .. })), "{error}");
     let object = server.lock().expect("no panic").object.clone().expect("an object");
     assert_eq!(
         from_object::<Book>(&object, StoreKind::ConfigMap).expect("pins").get("vip").map(|pin| pin.value.clone()),

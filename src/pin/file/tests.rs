@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::pin::Pin;
+use crate::pin::{BookError, Pin};
+use crate::store::FileError;
 
 fn pin(name: &str, value: &str) -> Pin {
     crate::tree::from_value(
@@ -61,7 +62,7 @@ fn a_lock_is_waited_for_and_ends_with_its_holder() {
 #[test]
 fn one_hundred_writers_agree_on_one_value_and_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wins: Vec<(String, Result<bool, StoreError>)> = std::thread::scope(|scope| {
+    let wins: Vec<(String, Result<bool, FileError<BookError>>)> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..100)
             .map(|number| {
                 let store = store(&folder);
@@ -81,7 +82,7 @@ fn one_hundred_writers_agree_on_one_value_and_lose_nothing() {
     for (value, answer) in wins {
         match answer {
             Ok(added) => assert!(added && value == winner),
-            Err(StoreError::Kept(error)) => {
+            Err(FileError::Kept(error)) => {
                 assert!(error.to_string().contains(&winner), "the refused writer sees the winner: {error}");
                 assert_ne!(value, winner);
             }

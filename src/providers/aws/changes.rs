@@ -3,10 +3,10 @@
 use crate::kinds::versions::Since;
 
 /// Bastions are open to IPv6 too, and webhooks leave alone what they do not change.
-pub static BASTION_IPV6: Since =
+pub(crate) static BASTION_IPV6: Since =
     Since::new("bastion-ipv6", "aws", (2, 12), "a bastion is open to every address of IPv6 too");
 /// Webhooks leave alone what they do not change.
-pub static WRITES_ONLY_CHANGES: Since = Since::new(
+pub(crate) static WRITES_ONLY_CHANGES: Since = Since::new(
     "writes-only-changes",
     "aws",
     (2, 12),
@@ -14,4 +14,4 @@ pub static WRITES_ONLY_CHANGES: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&BASTION_IPV6, &WRITES_ONLY_CHANGES];
+pub(crate) static ALL: &[&Since] = &[&BASTION_IPV6, &WRITES_ONLY_CHANGES];

@@ -1,15 +1,15 @@
 //! Cluster API Provider AWS, with EKS and its node groups.
 
-pub mod changes;
-pub mod defaults;
-pub mod eks;
+pub(crate) mod changes;
+pub(crate) mod defaults;
+pub(crate) mod eks;
 mod fixed;
 mod ignition;
-pub mod machine;
-pub mod pool;
+pub(crate) mod machine;
+pub(crate) mod pool;
 mod reach;
 mod rosa;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -25,7 +25,7 @@ static RELEASE: Release =
     Release { name: "aws", newest: Version::new(2, 13, 0), aliases: &["capa", "bootstrap-eks", "control-plane-eks"] };
 
 /// Ignition with its bucket (cluster-api-provider-aws `feature/feature.go`).
-pub const IGNITION: &str = "BootstrapFormatIgnition";
+pub(crate) const IGNITION: &str = "BootstrapFormatIgnition";
 
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
@@ -79,7 +79,7 @@ static KINDS: &[Kind] = &[
 static GATES: &[Gate] = &[Gate { name: IGNITION, usually_on: None, asked_by: &["infrastructure-aws"] }];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "aws",
     title: "Cluster API Provider AWS, with EKS and its node groups.",
     release: Some(&RELEASE),

@@ -23,7 +23,7 @@ pub(crate) const RULE: RuleId = RuleId::of("capa/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Aws;
+pub(crate) struct Aws;
 
 impl Webhook for Aws {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

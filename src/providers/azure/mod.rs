@@ -9,7 +9,7 @@ mod managed;
 mod managed_pool;
 mod network;
 mod pool;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use self::fixed::{CLUSTER_TEMPLATE, MACHINE_TEMPLATE};
 use self::webhook::Azure;
@@ -47,7 +47,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "azure",
     title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",
     kinds: KINDS,

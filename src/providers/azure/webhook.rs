@@ -23,7 +23,7 @@ pub(super) const MADE_KEY: &str = "sshPublicKey";
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Azure;
+pub(crate) struct Azure;
 
 impl Webhook for Azure {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

@@ -3,78 +3,78 @@
 use crate::kinds::versions::Since;
 
 /// Images are looked at whole.
-pub static CHECKSUM: Since =
+pub(crate) static CHECKSUM: Since =
     Since::new("checksum", "baremetal-operator", (0, 11), "the webhook refuses a host whose image has no checksum");
 /// A host that others set up stays one.
-pub static EXTERNAL_FIXED: Since =
+pub(crate) static EXTERNAL_FIXED: Since =
     Since::new("external-fixed", "baremetal-operator", (0, 11), "`externallyProvisioned` cannot change");
 /// Images from registries.
-pub static OCI_IMAGES: Since = Since::new(
+pub(crate) static OCI_IMAGES: Since = Since::new(
     "oci-images",
     "baremetal-operator",
     (0, 12),
     "images can come from a registry, and then need no checksum",
 );
 /// Their scheme in any letters.
-pub static OCI_ANY_CASE: Since = Since::new(
+pub(crate) static OCI_ANY_CASE: Since = Since::new(
     "oci-any-case",
     "baremetal-operator",
     (0, 13),
     "an image is from a registry in letters of any size (`OCI://`)",
 );
 /// A field says how hosts are inspected.
-pub static INSPECTION_MODE: Since = Since::new(
+pub(crate) static INSPECTION_MODE: Since = Since::new(
     "inspection-mode",
     "baremetal-operator",
     (0, 12),
     "`inspectionMode` and the annotation that says the same must not contradict each other, and a host that is not inspected needs its boot address",
 );
 /// Boot addresses are compared without their case, and virtual media finds them.
-pub static BOOT_ADDRESSES: Since = Since::new(
+pub(crate) static BOOT_ADDRESSES: Since = Since::new(
     "boot-addresses",
     "baremetal-operator",
     (0, 12),
     "a boot address may change its case, and a host that boots from virtual media needs none",
 );
 /// Older iLOs go.
-pub static WITHOUT_ILO: Since = Since::new(
+pub(crate) static WITHOUT_ILO: Since = Since::new(
     "without-ilo",
     "baremetal-operator",
     (0, 12),
     "addresses that begin with ilo4 and ilo5 are no longer known",
 );
 /// iRMC goes.
-pub static WITHOUT_IRMC: Since =
+pub(crate) static WITHOUT_IRMC: Since =
     Since::new("without-irmc", "baremetal-operator", (0, 13), "addresses that begin with irmc are no longer known");
 /// A free host can be given to somebody else.
-pub static EXTERNAL_ONCE: Since = Since::new(
+pub(crate) static EXTERNAL_ONCE: Since = Since::new(
     "external-once",
     "baremetal-operator",
     (0, 13),
     "`externallyProvisioned` can be turned on while the host is available",
 );
 /// It can be taken back too.
-pub static EXTERNAL_BACK: Since =
+pub(crate) static EXTERNAL_BACK: Since =
     Since::new("external-back", "baremetal-operator", (0, 14), "`externallyProvisioned` can be turned off");
 /// Firmware is set elsewhere.
-pub static WITHOUT_FIRMWARE: Since = Since::new(
+pub(crate) static WITHOUT_FIRMWARE: Since = Since::new(
     "without-firmware",
     "baremetal-operator",
     (0, 14),
     "the webhook refuses every host with `firmware`, whatever its controller",
 );
 /// Redfish finds boot addresses.
-pub static REDFISH_FINDS: Since =
+pub(crate) static REDFISH_FINDS: Since =
     Since::new("redfish-finds", "baremetal-operator", (0, 14), "a host behind Redfish needs no boot address");
 /// Images and volumes are looked at more closely.
-pub static CLOSER_LOOK: Since = Since::new(
+pub(crate) static CLOSER_LOOK: Since = Since::new(
     "closer-look",
     "baremetal-operator",
     (0, 14),
     "the webhook looks at the scheme of an image, at the volume that a host boots from, and at its interfaces",
 );
 /// Other kinds are looked at too.
-pub static MORE_WEBHOOKS: Since = Since::new(
+pub(crate) static MORE_WEBHOOKS: Since = Since::new(
     "more-webhooks",
     "baremetal-operator",
     (0, 14),
@@ -82,7 +82,7 @@ pub static MORE_WEBHOOKS: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[
+pub(crate) static ALL: &[&Since] = &[
     &CHECKSUM,
     &EXTERNAL_FIXED,
     &OCI_IMAGES,

@@ -1,7 +1,7 @@
 //! The operator of Metal3's hosts (baremetal-operator), which is released beside the provider under versions of its own.
 
 mod bmc;
-pub mod changes;
+pub(crate) mod changes;
 mod claim;
 mod decoded;
 mod host;
@@ -53,7 +53,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "bmo",
     title: "The operator of Metal3's hosts, with versions of its own.",
     release: Some(&RELEASE),

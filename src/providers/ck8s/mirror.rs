@@ -18,7 +18,7 @@ use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
-pub struct Ck8s;
+pub(crate) struct Ck8s;
 
 /// A time after which Machines are replaced.
 const AFTER: RuleId = RuleId::of("ck8s/rollout-after");

@@ -1,8 +1,8 @@
 //! Canonical Kubernetes: its control plane, by its mirror, and what its webhooks write.
 
 mod config;
-pub mod mirror;
-pub mod webhook;
+pub(crate) mod mirror;
+pub(crate) mod webhook;
 
 use self::mirror::Ck8s;
 use self::webhook::Ck8sWebhooks;
@@ -34,7 +34,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "ck8s",
     title: "Canonical Kubernetes: its control plane, by its mirror, and what its webhooks write; both were run.",
     kinds: KINDS,

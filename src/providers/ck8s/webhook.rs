@@ -34,7 +34,7 @@ const RULE: RuleId = RuleId::of("ck8s/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Ck8sWebhooks;
+pub(crate) struct Ck8sWebhooks;
 
 impl Webhook for Ck8sWebhooks {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

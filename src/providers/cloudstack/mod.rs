@@ -1,7 +1,7 @@
 //! Cluster API Provider `CloudStack`: its webhooks were run.
 
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use self::fixed::{MACHINE, TEMPLATE};
 use self::webhook::CloudStack;
@@ -26,7 +26,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "cloudstack",
     title: "Cluster API Provider CloudStack: its webhooks were run.",
     kinds: KINDS,

@@ -28,7 +28,7 @@ const KEPT: &[&str] = &[
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct CloudStack;
+pub(crate) struct CloudStack;
 
 impl Webhook for CloudStack {
     /// Its mutating webhooks fill in nothing, but hand back what Go has: names that say nothing, and blocks with nothing in them.

@@ -12,18 +12,19 @@ const fn capi(name: &'static str, minor: u64, what: &'static str) -> Since {
 }
 
 /// The gate of sets of resources is on.
-pub static RESOURCE_SETS_ON: Since =
+pub(crate) static RESOURCE_SETS_ON: Since =
     capi("resource-sets-on", 0, "the feature gate ClusterResourceSet is on unless somebody turned it off");
 /// The gate of pools is on.
-pub static POOLS_ON: Since = capi("pools-on", 7, "the feature gate MachinePool is on unless somebody turned it off");
+pub(crate) static POOLS_ON: Since =
+    capi("pools-on", 7, "the feature gate MachinePool is on unless somebody turned it off");
 /// Times count from their very second, and a new gate of kubelets.
-pub static LOCAL_MODE: Since = capi(
+pub(crate) static LOCAL_MODE: Since = capi(
     "local-mode",
     8,
     "kubeadm control planes set the kubeadm gate ControlPlaneKubeletLocalMode for Kubernetes 1.31 to 1.35",
 );
 /// The time of a rollout counts from its very second.
-pub static AFTER_INCLUSIVE: Since =
+pub(crate) static AFTER_INCLUSIVE: Since =
     capi("after-inclusive", 8, "`rollout.after` of a MachineDeployment is over in the very second that it names")
         .judging(&[Later {
             kind: MACHINE_DEPLOYMENT,
@@ -32,18 +33,18 @@ pub static AFTER_INCLUSIVE: Since =
             says: "replaces Machines in the very second that it names, and those that were made in that second too",
         }]);
 /// CoreDNS can be skipped in the webhook too.
-pub static SKIP_COREDNS: Since = capi("skip-coredns", 8, "the webhook heeds the annotation that skips CoreDNS");
+pub(crate) static SKIP_COREDNS: Since = capi("skip-coredns", 8, "the webhook heeds the annotation that skips CoreDNS");
 /// References are compared without their namespace.
-pub static REFERENCES_WITHOUT_NAMESPACE: Since =
+pub(crate) static REFERENCES_WITHOUT_NAMESPACE: Since =
     capi("references-without-namespace", 9, "MachineDeployments compare references without their namespace");
 /// Only what makes Machines is compared.
-pub static IN_PLACE_FIELDS: Since = capi(
+pub(crate) static IN_PLACE_FIELDS: Since = capi(
     "in-place-fields",
     9,
     "other fields of a MachineDeployment's template than version, bootstrap, infrastructure and failure domain reach Machines in place",
 );
 /// Names of control plane Machines.
-pub static MACHINE_NAMING: Since =
+pub(crate) static MACHINE_NAMING: Since =
     capi("machine-naming", 9, "the template for names of control plane Machines must keep them apart").judging(&[
         Later {
             kind: KUBEADM,
@@ -53,10 +54,10 @@ pub static MACHINE_NAMING: Since =
         },
     ]);
 /// Preflight checks are on.
-pub static PREFLIGHT_ON: Since =
+pub(crate) static PREFLIGHT_ON: Since =
     capi("preflight-on", 9, "the feature gate MachineSetPreflightChecks is on unless somebody turned it off");
 /// An upgrade waits for the last one.
-pub static UPGRADES_WAIT: Since = capi(
+pub(crate) static UPGRADES_WAIT: Since = capi(
     "upgrades-wait",
     9,
     "a topology takes no new version of any kind while parts of the cluster have not arrived at the last one",
@@ -68,21 +69,21 @@ pub static UPGRADES_WAIT: Since = capi(
     says: "is refused while parts of the cluster have not arrived at the last version",
 }]);
 /// A MachineSet of the same second is kept again.
-pub static AFTER_KEEPS_EQUAL: Since =
+pub(crate) static AFTER_KEEPS_EQUAL: Since =
     capi("after-keeps-equal", 10, "a MachineSet made in the second that `rollout.after` names is kept, as up to 1.7");
 /// One more check.
-pub static VERSION_SKEW_CHECK: Since =
+pub(crate) static VERSION_SKEW_CHECK: Since =
     capi("version-skew-check", 10, "there is a preflight check ControlPlaneVersionSkew");
 /// Names of workers.
-pub static WORKER_NAMING: Since = capi("worker-naming", 10, "the template for names of workers must keep them apart")
-    .judging(&[Later {
+pub(crate) static WORKER_NAMING: Since =
+    capi("worker-naming", 10, "the template for names of workers must keep them apart").judging(&[Later {
         kind: MACHINE_DEPLOYMENT,
         path: "spec.machineNaming.template",
         effect: Effect::Rejected,
         says: "is refused where it does not keep Machines apart",
     }]);
 /// The references of a Cluster stay.
-pub static REFERENCES_STAY: Since = capi(
+pub(crate) static REFERENCES_STAY: Since = capi(
     "references-stay",
     10,
     "the references of a Cluster to its control plane and infrastructure cannot be taken away",
@@ -92,10 +93,10 @@ pub static REFERENCES_STAY: Since = capi(
     Later { kind: CLUSTER, path: "spec.infrastructureRef", effect: Effect::Rejected, says: "cannot be taken away" },
 ]);
 /// Sets of resources need no gate.
-pub static RESOURCE_SETS_FREE: Since =
+pub(crate) static RESOURCE_SETS_FREE: Since =
     capi("resource-sets-free", 10, "ClusterResourceSets need no feature gate any more");
 /// The types of v1beta2.
-pub static V1BETA2: Since = capi(
+pub(crate) static V1BETA2: Since = capi(
     "v1beta2",
     11,
     "webhooks and controllers read v1beta2: blocks that say nothing count as absent, conversion from v1beta1 drops what it cannot tell apart, and mutating webhooks add only what Go cannot leave out",
@@ -103,7 +104,7 @@ pub static V1BETA2: Since = capi(
 Later { kind: KUBEADM, path: "spec.kubeadmConfigSpec.joinConfiguration.discovery.timeout", effect: Effect::Rollout, says: "replaces Machines that joined: conversion moves it to timeouts.tlsBootstrapSeconds, which is compared" },
 ]);
 /// Wanted objects are computed in full.
-pub static DESIRED_OBJECTS: Since =
+pub(crate) static DESIRED_OBJECTS: Since =
     capi("desired-objects", 12, "control planes compare Machines with the objects that they would make now").judging(
         &[Later {
             kind: KUBEADM,
@@ -113,24 +114,24 @@ pub static DESIRED_OBJECTS: Since =
         }],
     );
 /// Taints of Machines.
-pub static MACHINE_TAINTS: Since = capi("machine-taints", 12, "Machines and their templates can have taints");
+pub(crate) static MACHINE_TAINTS: Since = capi("machine-taints", 12, "Machines and their templates can have taints");
 /// A selector goes to every MachineSet.
-pub static SELECTOR_TO_ALL_SETS: Since = capi(
+pub(crate) static SELECTOR_TO_ALL_SETS: Since = capi(
     "selector-to-all-sets",
     12,
     "a MachineDeployment hands its selector to all of its MachineSets, not only to the one that it keeps",
 );
 /// Upgrades by a plan.
-pub static UPGRADE_PLANS: Since =
+pub(crate) static UPGRADE_PLANS: Since =
     capi("upgrade-plans", 12, "a class can list its versions or plan upgrades, over more than one minor too");
 /// Taints of control planes.
-pub static CONTROL_PLANE_TAINTS: Since =
+pub(crate) static CONTROL_PLANE_TAINTS: Since =
     capi("control-plane-taints", 13, "the Machines of a kubeadm control plane can have taints");
 /// Taints of a class are looked at.
-pub static CLASS_TAINTS: Since =
+pub(crate) static CLASS_TAINTS: Since =
     capi("class-taints", 13, "the webhooks look at the taints of a class and of a topology");
 /// A class cannot begin or cease to make the Machines of its control plane.
-pub static MACHINES_OF_PLANE_STAY: Since = capi(
+pub(crate) static MACHINES_OF_PLANE_STAY: Since = capi(
     "machines-of-plane-stay",
     13,
     "a class cannot get or lose `controlPlane.machineInfrastructure`, nor change its kind",
@@ -142,20 +143,20 @@ pub static MACHINES_OF_PLANE_STAY: Since = capi(
     says: "cannot come or go while the class exists",
 }]);
 /// Patches may change the whole spec.
-pub static PATCHES_OF_SPEC: Since =
+pub(crate) static PATCHES_OF_SPEC: Since =
     capi("patches-of-spec", 13, "a patch of a class may name `/spec` itself, up to 1.12 only what lies below it");
 /// Webhooks leave alone what they do not change.
-pub static WRITES_ONLY_CHANGES: Since = capi(
+pub(crate) static WRITES_ONLY_CHANGES: Since = capi(
     "writes-only-changes",
     13,
     "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",
 );
 /// The clock of a topology.
-pub static TOPOLOGY_CLOCK: Since =
+pub(crate) static TOPOLOGY_CLOCK: Since =
     capi("topology-clock", 13, "a topology hands `rollout.after` to its control plane and MachineDeployments");
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[
+pub(crate) static ALL: &[&Since] = &[
     &RESOURCE_SETS_ON,
     &POOLS_ON,
     &LOCAL_MODE,

@@ -10,9 +10,9 @@ use crate::providers::kubeadm;
 use crate::tree::Value;
 
 /// The feature gate behind which extensions are asked (Cluster API `feature/feature.go`, 1.12 on).
-pub const GATE: &str = "InPlaceUpdates";
+pub(crate) const GATE: &str = "InPlaceUpdates";
 /// Group and kind by which extensions are registered.
-pub const EXTENSIONS: (&str, &str) = ("runtime.cluster.x-k8s.io", "ExtensionConfig");
+pub(crate) const EXTENSIONS: (&str, &str) = ("runtime.cluster.x-k8s.io", "ExtensionConfig");
 /// Hooks by which an extension is asked (Cluster API `api/runtime/hooks/v1alpha1/inplaceupdate_types.go`, 1.14).
 const HOOKS: [&str; 2] = ["CanUpdateMachine", "CanUpdateMachineSet"];
 /// Annotation of a Machine that is being updated in place (`api/core/v1beta2/machine_types.go`, UpdateInProgressAnnotation).
@@ -20,7 +20,7 @@ const IN_PROGRESS: &str = "in-place-updates.internal.cluster.x-k8s.io/update-in-
 
 /// Who may update Machines in place, as far as the live objects say.
 #[derive(Debug, Default)]
-pub struct Updaters {
+pub(crate) struct Updaters {
     /// The name of an extension that is asked.
     extension: Option<String>,
     /// Namespace and name of the clusters of which a Machine is being updated.
@@ -30,7 +30,7 @@ pub struct Updaters {
 impl Updaters {
     /// Looks through the live objects once, for all owners.
     #[must_use]
-    pub fn among(live: &dyn View) -> Self {
+    pub(crate) fn among(live: &dyn View) -> Self {
         let asked = |object: &&Object| object.value().is_ok_and(|config| is_asked(&config));
         let cluster = |machine: &Object| {
             let value = machine.value().ok()?;
@@ -46,7 +46,7 @@ impl Updaters {
 
     /// Who may update the Machines of an owner in place, as a sentence names it; `None` where nobody is known to.
     #[must_use]
-    pub fn of(&self, owner: &Key, cluster: &str) -> Option<String> {
+    pub(crate) fn of(&self, owner: &Key, cluster: &str) -> Option<String> {
         if owner.kind != MACHINE_DEPLOYMENT && owner.kind != kubeadm::CONTROL_PLANE_KIND {
             return None;
         }

@@ -38,7 +38,7 @@ const IN_PLACE: &[&str] = &["clusterName", "providerID", "minReadySeconds", "rea
 
 /// A MachineSet with its Machines.
 #[derive(Clone)]
-pub struct Set {
+pub(crate) struct Set {
     /// Its name; empty where it is derived.
     pub name: String,
     /// The MachineSet in the superset form.
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Set {
 
 /// The mirror of MachineDeployments.
 #[derive(Debug)]
-pub struct Workers;
+pub(crate) struct Workers;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("md/on-delete"),
@@ -255,7 +255,7 @@ fn path_text(value: &Value, path: &Path) -> String {
 
 /// The reasons why each MachineSet is old, in the given order; none for the one that is kept (FindNewAndOldMachineSets).
 #[must_use]
-pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Vec<Cause>> {
+pub(crate) fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Vec<Cause>> {
     let mut causes: Vec<Vec<Cause>> = sets.iter().map(|set| template_differs(&set.value, owner, versions)).collect();
     let mut candidates: Vec<usize> = (0..sets.len()).filter(|place| causes[*place].is_empty()).collect();
     candidates.sort_by_key(|place| (Reverse(number(&sets[*place].value, "/spec/replicas")), sets[*place].name.clone()));
@@ -288,14 +288,14 @@ pub fn outdated(sets: &[Set], owner: &Value, versions: &Versions, now: Timestamp
 
 /// The live MachineSets of a MachineDeployment.
 #[must_use]
-pub fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
+pub(crate) fn sets(live: &dyn View, owner: &Key, versions: &Versions) -> Vec<Set> {
     let own = live.owned_by(owner).filter(|object| object.key.kind == MACHINE_SET);
     own.filter_map(|object| Some(set(live, &object.key, machines::read(object, versions)?))).collect()
 }
 
 /// A live MachineSet with its Machines.
 #[must_use]
-pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
+pub(crate) fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     let own: Vec<&Object> = live.owned_by(key).filter(|object| object.key.kind == MACHINE).collect();
     let stays = |object: &&&Object| object.value().is_ok_and(|machine| !is_deleting(&machine));
     let names: Vec<String> = own.iter().filter(stays).map(|object| object.key.name.clone()).collect();
@@ -315,7 +315,7 @@ pub fn set(live: &dyn View, key: &Key, value: Value) -> Set {
 
 /// The MachineSet that the owner would have made.
 #[must_use]
-pub fn derived(owner: &Value, now: Timestamp) -> Vec<Set> {
+pub(crate) fn derived(owner: &Value, now: Timestamp) -> Vec<Set> {
     let template = owner.pointer("/spec/template").cloned().unwrap_or_default();
     let count = number(owner, "/spec/replicas").unwrap_or(1);
     let value = json!({

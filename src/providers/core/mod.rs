@@ -1,18 +1,18 @@
 //! Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.
 
 mod address_pools;
-pub mod changes;
-pub mod checks;
+pub(crate) mod changes;
+pub(crate) mod checks;
 pub(crate) mod class;
 mod cluster;
-pub mod defaults;
+pub(crate) mod defaults;
 mod extension;
-pub mod in_place;
-pub mod machine_deployment;
+pub(crate) mod in_place;
+pub(crate) mod machine_deployment;
 pub(crate) mod naming;
 mod prefix_pools;
 pub(crate) mod taints;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use std::sync::LazyLock;
 
@@ -35,24 +35,24 @@ use crate::model::RuleId;
 use crate::tree::Value;
 
 /// The name under which its version is told; the kubeadm providers are released with it.
-pub static RELEASE: Release = Release {
+pub(crate) static RELEASE: Release = Release {
     name: "cluster-api",
     newest: Version::new(1, 14, 2),
     aliases: &["kubeadm", "bootstrap-kubeadm", "control-plane-kubeadm", "core"],
 };
 
 /// Taints of Machines.
-pub const TAINTS: &str = "MachineTaintPropagation";
+pub(crate) const TAINTS: &str = "MachineTaintPropagation";
 /// Clusters with a topology, and their classes.
-pub const TOPOLOGY: &str = "ClusterTopology";
+pub(crate) const TOPOLOGY: &str = "ClusterTopology";
 /// Machine pools.
-pub const POOLS: &str = "MachinePool";
+pub(crate) const POOLS: &str = "MachinePool";
 /// Extensions that the controllers call.
-pub const RUNTIME_SDK: &str = "RuntimeSDK";
+pub(crate) const RUNTIME_SDK: &str = "RuntimeSDK";
 /// Checks before a MachineSet makes Machines.
-pub const PREFLIGHT: &str = "MachineSetPreflightChecks";
+pub(crate) const PREFLIGHT: &str = "MachineSetPreflightChecks";
 /// Resources that are applied to clusters.
-pub const RESOURCE_SETS: &str = "ClusterResourceSet";
+pub(crate) const RESOURCE_SETS: &str = "ClusterResourceSet";
 
 static GATES: &[Gate] = &[
     Gate { name: TAINTS, usually_on: None, asked_by: &["cluster-api", "control-plane-kubeadm"] },
@@ -170,7 +170,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "core",
     title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",
     release: Some(&RELEASE),

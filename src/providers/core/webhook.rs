@@ -29,7 +29,7 @@ pub(crate) const RULE: RuleId = RuleId::of("core/rejected");
 
 /// The webhooks of Cluster API itself.
 #[derive(Debug)]
-pub struct Core;
+pub(crate) struct Core;
 
 impl Webhook for Core {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

@@ -1,6 +1,6 @@
 //! The Docker provider that Cluster API tests itself with, and its in-memory twin.
 
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -40,7 +40,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "docker",
     title: "The Docker provider that Cluster API tests itself with, and its in-memory twin.",
     release: Some(&RELEASE),

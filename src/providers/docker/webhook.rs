@@ -20,7 +20,7 @@ const RULE: RuleId = RuleId::of("capd/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Docker;
+pub(crate) struct Docker;
 
 impl Webhook for Docker {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

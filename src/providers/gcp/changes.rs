@@ -3,8 +3,8 @@
 use crate::kinds::versions::Since;
 
 /// Labels and tags of templates.
-pub static FREE_LABELS: Since =
+pub(crate) static FREE_LABELS: Since =
     Since::new("free-labels", "gcp", (1, 13), "labels and network tags of a machine template may change");
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&FREE_LABELS];
+pub(crate) static ALL: &[&Since] = &[&FREE_LABELS];

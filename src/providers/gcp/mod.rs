@@ -1,9 +1,9 @@
 //! Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.
 
-pub mod changes;
+pub(crate) mod changes;
 mod created;
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -37,7 +37,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "gcp",
     title: "Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.",
     release: Some(&RELEASE),

@@ -27,7 +27,7 @@ const SERVICES: &[(&str, &[&str])] = &[
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Gcp;
+pub(crate) struct Gcp;
 
 impl Webhook for Gcp {
     /// The name of a cluster of GKE, where none is written and none has to be made shorter (generateGKEName).

@@ -3,8 +3,8 @@
 use crate::kinds::versions::Since;
 
 /// Templates of servers are asked about their image.
-pub static IMAGE_ASKED: Since =
+pub(crate) static IMAGE_ASKED: Since =
     Since::new("image-asked", "hetzner", (1, 1), "a template of servers needs one image, and a URL its command");
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&IMAGE_ASKED];
+pub(crate) static ALL: &[&Since] = &[&IMAGE_ASKED];

@@ -1,8 +1,8 @@
 //! Cluster API Provider Hetzner, by its pack and its webhooks, which were run.
 
-pub mod changes;
+pub(crate) mod changes;
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -33,7 +33,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "hetzner",
     title: "Cluster API Provider Hetzner, by its pack and its webhooks, which were run.",
     release: Some(&RELEASE),

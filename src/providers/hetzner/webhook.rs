@@ -50,7 +50,7 @@ const OVER_HTTP: [&str; 4] = ["path", "domain", "response", "statusCodes"];
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Hetzner;
+pub(crate) struct Hetzner;
 
 impl Webhook for Hetzner {
     /// A server has public addresses where nothing is said of them (hcloudMachineWebhook.Default).

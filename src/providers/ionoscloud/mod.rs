@@ -18,7 +18,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "ionoscloud",
     title: "Cluster API Provider IONOS Cloud, by its packs and its schemas, which were run: it has no webhook.",
     kinds: KINDS,

@@ -16,7 +16,7 @@ use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
-pub struct K0sControlPlane;
+pub(crate) struct K0sControlPlane;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("k0s/later-config"),

@@ -1,9 +1,9 @@
 //! k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.
 
 mod config;
-pub mod mirror;
+pub(crate) mod mirror;
 mod version;
-pub mod webhook;
+pub(crate) mod webhook;
 mod worker;
 
 use std::sync::LazyLock;
@@ -60,7 +60,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "k0smotron",
     title: "k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.",
     groups: &[ALONE],

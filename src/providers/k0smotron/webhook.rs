@@ -27,7 +27,7 @@ const INGRESS: [u64; 3] = [1, 34, 1];
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct K0s;
+pub(crate) struct K0s;
 
 impl Webhook for K0s {
     /// The mutating webhook changes nothing, but Go writes what it cannot leave out (`K0sControlPlaneSpec` in `k0s_types.go`).
@@ -58,7 +58,7 @@ impl Webhook for K0s {
 
 /// The webhooks of a control plane that runs as Pods.
 #[derive(Debug)]
-pub struct Hosted;
+pub(crate) struct Hosted;
 
 impl Webhook for Hosted {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
@@ -73,7 +73,7 @@ impl Webhook for Hosted {
 
 /// What a conversion refuses of kinds that no webhook looks at: the template of control planes and the config of one Machine.
 #[derive(Debug)]
-pub struct Converted;
+pub(crate) struct Converted;
 
 impl Webhook for Converted {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
@@ -98,7 +98,7 @@ fn of_a_kind(new: &Value, place: &str, out: &mut Vec<Refusal>) {
 
 /// The webhooks of a cluster of k0smotron alone (`api/k0smotron.io/v1beta2/k0smotroncluster_webhook.go`).
 #[derive(Debug)]
-pub struct Alone;
+pub(crate) struct Alone;
 
 impl Webhook for Alone {
     /// The mutating webhook writes the object anew, with what Go cannot leave out (ClusterDefaulter Default).

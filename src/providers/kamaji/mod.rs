@@ -1,6 +1,6 @@
 //! Kamaji, whose control planes are Pods, by its pack.
 
-pub mod webhook;
+pub(crate) mod webhook;
 
 use self::webhook::Kamaji;
 use super::Provider;
@@ -15,7 +15,7 @@ static KINDS: &[Kind] = &[Kind {
 }];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "kamaji",
     title: "Kamaji, whose control planes are Pods, by its pack and its schema, which was run.",
     kinds: KINDS,

@@ -14,7 +14,7 @@ const RULE: RuleId = RuleId::of("kamaji/rejected");
 
 /// What stands for the webhooks of the provider.
 #[derive(Debug)]
-pub struct Kamaji;
+pub(crate) struct Kamaji;
 
 impl Webhook for Kamaji {
     fn asks_for_spec(&self, _name: &str) -> bool {

@@ -21,7 +21,7 @@ pub(crate) const STYLE: Style = diff::CLUSTER_API;
 
 /// The reasons why the Machine's config is out of date.
 #[must_use]
-pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     if !versions.has(&DESIRED_OBJECTS) {
         return kcp_config_old::outdated(member, owner, versions);
     }

@@ -70,7 +70,7 @@ pub(crate) const OLD_STYLE: Style = Style {
 
 /// The reasons why the Machine's config is out of date.
 #[must_use]
-pub fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
+pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
     let style = if versions.has(&V1BETA2) { STYLE } else { OLD_STYLE };
     let mut causes = cluster_configuration(member, owner, versions, style);
     if causes.is_empty() {

@@ -18,7 +18,7 @@ use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
-pub struct Kubeadm;
+pub(crate) struct Kubeadm;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("kcp/later-config"),

@@ -1,13 +1,13 @@
 //! The kubeadm bootstrap and control plane providers, which are released with Cluster API.
 
-pub mod config;
-pub mod config_old;
-pub mod config_webhook;
-pub mod convert;
-pub mod coredns;
-pub mod mirror;
-pub mod template;
-pub mod webhook;
+pub(crate) mod config;
+pub(crate) mod config_old;
+pub(crate) mod config_webhook;
+pub(crate) mod convert;
+pub(crate) mod coredns;
+pub(crate) mod mirror;
+pub(crate) mod template;
+pub(crate) mod webhook;
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ use crate::kinds::{Kind, OwnerRules, Role, fixed};
 use crate::model::RuleId;
 
 /// The ignition format of kubeadm configurations.
-pub const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
+pub(crate) const IGNITION: &str = "KubeadmBootstrapFormatIgnition";
 
 /// Lists of arguments below a configuration, which v1beta1 has as maps: what is written through it is stored in the order of the names
 /// (`api/bootstrap/kubeadm/v1beta1/conversion.go` of Cluster API 1.11 and later).
@@ -37,7 +37,7 @@ pub(crate) const ARGUMENTS: [&str; 6] = [
 ];
 
 /// How people call it.
-pub const TITLE: &str = "kubeadm";
+pub(crate) const TITLE: &str = "kubeadm";
 
 /// Whether a kind is called as those of this provider are.
 pub(crate) fn is_named(kind: &str) -> bool {
@@ -45,13 +45,13 @@ pub(crate) fn is_named(kind: &str) -> bool {
 }
 
 /// The control plane.
-pub const CONTROL_PLANE_KIND: &str = "KubeadmControlPlane";
+pub(crate) const CONTROL_PLANE_KIND: &str = "KubeadmControlPlane";
 /// Its template.
-pub const CONTROL_PLANE_TEMPLATE: &str = "KubeadmControlPlaneTemplate";
+pub(crate) const CONTROL_PLANE_TEMPLATE: &str = "KubeadmControlPlaneTemplate";
 /// The config of one Machine.
-pub const CONFIG: &str = "KubeadmConfig";
+pub(crate) const CONFIG: &str = "KubeadmConfig";
 /// Its template.
-pub const CONFIG_TEMPLATE: &str = "KubeadmConfigTemplate";
+pub(crate) const CONFIG_TEMPLATE: &str = "KubeadmConfigTemplate";
 
 /// The form of a kind with a kubeadm configuration.
 fn form(name: &str, place: &'static str) -> Superset {
@@ -106,7 +106,7 @@ static GATES: &[Gate] =
     &[Gate { name: IGNITION, usually_on: None, asked_by: &["bootstrap-kubeadm", "control-plane-kubeadm"] }];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "kubeadm",
     title: "The kubeadm bootstrap and control plane providers, which are released with Cluster API.",
     release: None,

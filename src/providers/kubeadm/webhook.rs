@@ -100,7 +100,7 @@ const ALLOWED: &[(&str, u64, u64)] = &[
 
 /// The webhooks of the two providers.
 #[derive(Debug)]
-pub struct KubeadmWebhooks;
+pub(crate) struct KubeadmWebhooks;
 
 impl Webhook for KubeadmWebhooks {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

@@ -9,7 +9,7 @@ use crate::tree::Value;
 
 /// The template of Metal3 that an owner names; `None` where its Machines are of another provider.
 #[must_use]
-pub fn template(owner: &Key, value: &Value) -> Option<Key> {
+pub(crate) fn template(owner: &Key, value: &Value) -> Option<Key> {
     let template = references(value).into_iter().find(|reference| reference.kind == MACHINE_TEMPLATE)?;
     Some(Key {
         group: INFRASTRUCTURE.to_owned(),
@@ -22,14 +22,14 @@ pub fn template(owner: &Key, value: &Value) -> Option<Key> {
 /// The hosts that an owner's new Machines choose from, as the `hostSelector` of its template; `None` where they are not of Metal3, or
 /// the template was not read.
 #[must_use]
-pub fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Option<Value> {
+pub(crate) fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Option<Value> {
     let template = template(owner, &get(owner)?)?;
     Some(get(&template)?.pointer("/spec/template/spec/hostSelector").cloned().unwrap_or_default())
 }
 
 /// How many hosts are free for the next Machines of an owner; `None` where they are not of Metal3, or no host was read.
 #[must_use]
-pub fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Key) -> Option<Value>) -> Option<u64> {
+pub(crate) fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Key) -> Option<Value>) -> Option<u64> {
     let mut hosts = live.of_kind(HOST.1).peekable();
     if hosts.peek().is_none() && !has_all {
         return None;
@@ -42,7 +42,7 @@ pub fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Key) -> O
 
 /// Whether the owner's next Machine may take a host (CAPM3 `baremetal/metal3machine_manager.go`, v1.10, chooseHost and hostIsAvailable).
 #[must_use]
-pub fn is_free(host: &Value, owner: &str) -> bool {
+pub(crate) fn is_free(host: &Value, owner: &str) -> bool {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
     let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
@@ -57,7 +57,7 @@ pub fn is_free(host: &Value, owner: &str) -> bool {
 /// Whether a host that nobody uses is still being looked at before it may be taken (baremetal-operator
 /// `apis/metal3.io/v1alpha1/baremetalhost_types.go`, ProvisioningState).
 #[must_use]
-pub fn is_on_its_way(host: &Value) -> bool {
+pub(crate) fn is_on_its_way(host: &Value) -> bool {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     host.pointer("/spec/consumerRef").is_none_or(Value::is_null)
         && !is_deleting(host)
@@ -71,7 +71,7 @@ pub fn is_on_its_way(host: &Value) -> bool {
 /// Whether a `hostSelector` chooses a host, by its labels (same file, hostLabelSelectorForHost). An operator that is not
 /// known chooses nothing.
 #[must_use]
-pub fn chooses(selector: &Value, host: &Value) -> bool {
+pub(crate) fn chooses(selector: &Value, host: &Value) -> bool {
     let label = |key: &str| host.pointer("/metadata/labels")?.get(key)?.as_str();
     let equal = selector
         .get("matchLabels")

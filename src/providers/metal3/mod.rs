@@ -1,11 +1,11 @@
 //! Metal3: bare metal hosts as Machines.
 
 mod addresses;
-pub mod changes;
+pub(crate) mod changes;
 mod claims;
-pub mod free;
+pub(crate) mod free;
 mod others;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -20,20 +20,21 @@ use crate::kinds::{Kind, Role};
 static RELEASE: Release = Release { name: "metal3", newest: Version::new(1, 14, 0), aliases: &["capm3"] };
 
 /// The template of a Machine.
-pub const MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";
+pub(crate) const MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";
 /// The template of what a host is told about itself.
-pub const DATA_TEMPLATE: &str = "Metal3DataTemplate";
+pub(crate) const DATA_TEMPLATE: &str = "Metal3DataTemplate";
 /// The hosts, as group and name.
-pub const HOST: (&str, &str) = ("metal3.io", "BareMetalHost");
+pub(crate) const HOST: (&str, &str) = ("metal3.io", "BareMetalHost");
 /// The group of addresses.
 const ADDRESSES: &str = "ipam.metal3.io";
 
 /// Label of a host that waits to be used again by one owner (CAPM3 `baremetal/metal3machine_manager.go`, v1.10).
-pub const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
+pub(crate) const REUSE: &str = "infrastructure.cluster.x-k8s.io/node-reuse";
 /// Annotation of a Metal3Machine that names its host (`api/v1beta1/metal3machine_types.go` HostAnnotation, `baremetal/metal3machine_manager.go`).
-pub const HOST_OF_MACHINE: &str = "metal3.io/BareMetalHost";
+pub(crate) const HOST_OF_MACHINE: &str = "metal3.io/BareMetalHost";
 /// Annotations that keep a host from being chosen (same file, chooseHost).
-pub const SHUT: [&str; 3] = ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
+pub(crate) const SHUT: [&str; 3] =
+    ["baremetalhost.metal3.io/paused", "capm3.metal3.io/unhealthy", "capi.metal3.io/unhealthy"];
 
 /// A kind with the webhooks of this provider.
 const fn known(name: &'static str, role: Role) -> Kind {
@@ -62,7 +63,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "metal3",
     title: "Metal3: bare metal hosts as Machines.",
     release: Some(&RELEASE),

@@ -44,7 +44,7 @@ const POLICY: &str = "bondXmitHashPolicy";
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Metal3;
+pub(crate) struct Metal3;
 
 impl Webhook for Metal3 {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

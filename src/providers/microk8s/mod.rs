@@ -15,7 +15,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "microk8s",
     title: "MicroK8s, by its pack and its schemas, which were run.",
     kinds: KINDS,

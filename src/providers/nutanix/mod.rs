@@ -25,7 +25,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "nutanix",
     title: "Cluster API Provider Nutanix, by its packs and its schemas.",
     release: Some(&RELEASE),

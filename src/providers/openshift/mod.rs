@@ -9,7 +9,7 @@ static KINDS: &[Kind] =
     &[Kind { leaves_sick: true, ..Kind::new(CONTROL_PLANE, "OpenshiftAssistedControlPlane", Role::ControlPlane) }];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "openshift",
     title: "OpenShift by the assisted installer, by its packs.",
     kinds: KINDS,

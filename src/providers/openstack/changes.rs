@@ -3,24 +3,24 @@
 use crate::kinds::versions::Since;
 
 /// Networks are named by what was found.
-pub static PINNED: Since = Since::new(
+pub(crate) static PINNED: Since = Since::new(
     "pinned",
     "openstack",
     (0, 12),
     "a network and subnets that were found by a filter may be named by their ids (since the patch 0.12.4)",
 );
 /// Name servers may change.
-pub static NAME_SERVERS: Since =
+pub(crate) static NAME_SERVERS: Since =
     Since::new("name-servers", "openstack", (0, 13), "the name servers of managed subnets may change");
 /// Rules of security groups are asked at each write.
-pub static RULES_ASKED: Since = Since::new(
+pub(crate) static RULES_ASKED: Since = Since::new(
     "rules-asked",
     "openstack",
     (0, 15),
     "a rule with two sources is refused for every group of a cluster, and in one that is there too",
 );
 /// Ids and pairs of addresses of Machines are free.
-pub static MACHINES_FREED: Since = Since::new(
+pub(crate) static MACHINES_FREED: Since = Since::new(
     "machines-freed",
     "openstack",
     (0, 15),
@@ -28,4 +28,4 @@ pub static MACHINES_FREED: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED, &MACHINES_FREED];
+pub(crate) static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED, &MACHINES_FREED];

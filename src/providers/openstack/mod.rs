@@ -1,11 +1,11 @@
 //! Cluster API Provider OpenStack.
 
 mod address;
-pub mod changes;
+pub(crate) mod changes;
 mod network;
 mod peers;
 mod pinned;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -35,7 +35,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "openstack",
     title: "Cluster API Provider OpenStack.",
     release: Some(&RELEASE),

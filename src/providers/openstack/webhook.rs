@@ -22,7 +22,7 @@ pub(super) const RULE: RuleId = RuleId::of("capo/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct OpenStack;
+pub(crate) struct OpenStack;
 
 impl Webhook for OpenStack {
     fn normalise(&self, key: &Key, old: &mut Value, new: &mut Value, versions: &Versions) {

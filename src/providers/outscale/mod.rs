@@ -1,7 +1,7 @@
 //! Cluster API Provider Outscale, by its packs and its webhooks, which were run.
 
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use self::webhook::Outscale;
 use super::Provider;
@@ -22,7 +22,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "outscale",
     title: "Cluster API Provider Outscale, by its packs and its webhooks, which were run.",
     kinds: KINDS,

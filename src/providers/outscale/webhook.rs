@@ -29,7 +29,7 @@ const ONCE: [&str; 3] = ["node.vm.subregionName", "node.vm.tags", "node.vm.subne
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Outscale;
+pub(crate) struct Outscale;
 
 impl Webhook for Outscale {
     fn asks_for_spec(&self, _name: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::kinds::versions::{Later, Since};
 use crate::model::Effect;
 
 /// Templates cannot be edited.
-pub static FIXED_TEMPLATES: Since =
+pub(crate) static FIXED_TEMPLATES: Since =
     Since::new("fixed-templates", "proxmox", (0, 8), "a machine template cannot be edited").judging(&[Later {
         kind: "ProxmoxMachineTemplate",
         path: "spec.template.spec",
@@ -13,4 +13,4 @@ pub static FIXED_TEMPLATES: Since =
     }]);
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&FIXED_TEMPLATES];
+pub(crate) static ALL: &[&Since] = &[&FIXED_TEMPLATES];

@@ -1,9 +1,9 @@
 //! Cluster API Provider Proxmox, by its packs and its webhooks, which were run.
 
-pub mod changes;
+pub(crate) mod changes;
 mod endpoint;
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -28,7 +28,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "proxmox",
     title: "Cluster API Provider Proxmox, by its packs and its webhooks, which were run.",
     release: Some(&RELEASE),

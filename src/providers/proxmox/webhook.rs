@@ -16,7 +16,7 @@ pub(super) const RULE: RuleId = RuleId::of("capmox/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Proxmox;
+pub(crate) struct Proxmox;
 
 impl Webhook for Proxmox {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {

@@ -5,15 +5,15 @@ use crate::kinds::versions::{Later, Since};
 use crate::model::Effect;
 
 /// Gzip without ignition.
-pub static GZIP: Since =
-    Since::new("gzip", "rke2", (0, 15), "gzip is refused only with the ignition format").judging(&[Later {
+pub(crate) static GZIP: Since = Since::new("gzip", "rke2", (0, 15), "gzip is refused only with the ignition format")
+    .judging(&[Later {
         kind: CONTROL_PLANE_KIND,
         path: "spec.files[].encoding",
         effect: Effect::Rejected,
         says: "is refused with gzip where the format is ignition",
     }]);
 /// Control planes need a Machine.
-pub static REPLICAS_POSITIVE: Since =
+pub(crate) static REPLICAS_POSITIVE: Since =
     Since::new("replicas-positive", "rke2", (0, 18), "the webhook refuses a control plane without Machines").judging(
         &[Later {
             kind: CONTROL_PLANE_KIND,
@@ -23,7 +23,7 @@ pub static REPLICAS_POSITIVE: Since =
         }],
     );
 /// User data is read.
-pub static USER_DATA_READ: Since = Since::new(
+pub(crate) static USER_DATA_READ: Since = Since::new(
     "user-data-read",
     "rke2",
     (0, 20),
@@ -36,17 +36,17 @@ pub static USER_DATA_READ: Since = Since::new(
     says: "replaces Machines for ever where it holds an empty list, until 0.21",
 }]);
 /// Empty lists do not count.
-pub static EMPTY_LISTS_DROPPED: Since =
+pub(crate) static EMPTY_LISTS_DROPPED: Since =
     Since::new("empty-lists-dropped", "rke2", (0, 21), "empty lists of the owner are dropped before they are compared");
 /// The reference to the infrastructure has one place.
-pub static ONE_REFERENCE: Since = Since::new(
+pub(crate) static ONE_REFERENCE: Since = Since::new(
     "one-reference",
     "rke2",
     (0, 22),
     "the reference to the infrastructure template stands in `machineTemplate` alone",
 );
 /// Versions are compared as texts.
-pub static EXACT_VERSION: Since =
+pub(crate) static EXACT_VERSION: Since =
     Since::new("exact-version", "rke2", (0, 25), "versions are compared as they are written").judging(&[Later {
         kind: CONTROL_PLANE_KIND,
         path: "spec.version",
@@ -55,5 +55,5 @@ pub static EXACT_VERSION: Since =
     }]);
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] =
+pub(crate) static ALL: &[&Since] =
     &[&GZIP, &REPLICAS_POSITIVE, &USER_DATA_READ, &EMPTY_LISTS_DROPPED, &ONE_REFERENCE, &EXACT_VERSION];

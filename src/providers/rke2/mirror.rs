@@ -22,7 +22,7 @@ use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
-pub struct Rke2;
+pub(crate) struct Rke2;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("rke2cp/later-config"),

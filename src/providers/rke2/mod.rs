@@ -1,10 +1,10 @@
 //! Cluster API Provider RKE2: its control plane and its bootstrap configs.
 
 mod butane;
-pub mod changes;
-pub mod mirror;
+pub(crate) mod changes;
+pub(crate) mod mirror;
 mod outdated;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use std::sync::LazyLock;
 
@@ -26,19 +26,19 @@ static RELEASE: Release = Release {
 };
 
 /// The control plane.
-pub const CONTROL_PLANE_KIND: &str = "RKE2ControlPlane";
+pub(crate) const CONTROL_PLANE_KIND: &str = "RKE2ControlPlane";
 /// Its template.
-pub const CONTROL_PLANE_TEMPLATE: &str = "RKE2ControlPlaneTemplate";
+pub(crate) const CONTROL_PLANE_TEMPLATE: &str = "RKE2ControlPlaneTemplate";
 
 /// What people call it.
-pub const TITLE: &str = "RKE2";
+pub(crate) const TITLE: &str = "RKE2";
 /// The config of a Machine.
-pub const CONFIG: &str = "RKE2Config";
+pub(crate) const CONFIG: &str = "RKE2Config";
 /// The template of one.
-pub const CONFIG_TEMPLATE: &str = "RKE2ConfigTemplate";
+pub(crate) const CONFIG_TEMPLATE: &str = "RKE2ConfigTemplate";
 /// Annotation of a control plane whose Nodes are taken from the load balancers before they are drained (CAPRKE2
 /// `controlplane/api/v1beta1/rke2controlplane_types.go`, from the commit of 15 July 2025 on; only "true" counts).
-pub const EXCLUSION: &str = "rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion";
+pub(crate) const EXCLUSION: &str = "rke2.controlplane.cluster.x-k8s.io/load-balancer-exclusion";
 
 /// Durations that stay where they are.
 const DURATIONS: [&str; 3] =
@@ -70,7 +70,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "rke2",
     title: "Cluster API Provider RKE2: its control plane and its bootstrap configs.",
     release: Some(&RELEASE),

@@ -19,7 +19,7 @@ const RULE: RuleId = RuleId::of("rke2cp/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Rke2Webhooks;
+pub(crate) struct Rke2Webhooks;
 
 impl Webhook for Rke2Webhooks {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

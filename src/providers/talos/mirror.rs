@@ -17,7 +17,7 @@ use crate::tree::{Value, json};
 
 /// The mirror of the control plane.
 #[derive(Debug)]
-pub struct Talos;
+pub(crate) struct Talos;
 
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("talos/later-config"),

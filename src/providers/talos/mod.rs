@@ -1,8 +1,8 @@
 //! Talos: its control plane and its bootstrap configs, which are two projects of Sidero Labs.
 
 mod config;
-pub mod mirror;
-pub mod webhook;
+pub(crate) mod mirror;
+pub(crate) mod webhook;
 
 use self::mirror::Talos;
 use self::webhook::TalosWebhooks;
@@ -36,7 +36,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "talos",
     title: "Talos: its control plane, which was read, and its bootstrap configs, whose webhooks were run.",
     kinds: KINDS,

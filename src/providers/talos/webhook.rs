@@ -26,7 +26,7 @@ pub(super) static CONFIG: Fixed = Fixed::spec(RULE, Style { keep_empty: &[], dro
 
 /// The webhooks of the providers.
 #[derive(Debug)]
-pub struct TalosWebhooks;
+pub(crate) struct TalosWebhooks;
 
 impl Webhook for TalosWebhooks {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

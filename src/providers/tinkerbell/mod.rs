@@ -1,7 +1,7 @@
 //! Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.
 
 mod fixed;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -26,7 +26,7 @@ static KINDS: &[Kind] = &[
 ];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "tinkerbell",
     title: "Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.",
     release: Some(&RELEASE),

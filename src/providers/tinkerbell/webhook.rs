@@ -25,7 +25,7 @@ static MACHINE: Immutable = Immutable { once: &["hardwareName", "providerID"], .
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct Tinkerbell;
+pub(crate) struct Tinkerbell;
 
 impl Webhook for Tinkerbell {
     /// What a cluster gets that does not say how images are found (TinkerbellCluster.Default).

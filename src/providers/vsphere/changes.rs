@@ -3,7 +3,7 @@
 use crate::kinds::versions::Since;
 
 /// Templates of supervisor mode are fixed.
-pub static SUPERVISOR_TEMPLATES: Since = Since::new(
+pub(crate) static SUPERVISOR_TEMPLATES: Since = Since::new(
     "supervisor-templates",
     "vsphere",
     (1, 14),
@@ -11,7 +11,7 @@ pub static SUPERVISOR_TEMPLATES: Since = Since::new(
 );
 
 /// A template says how virtual machines are named.
-pub static NAMING: Since = Since::new(
+pub(crate) static NAMING: Since = Since::new(
     "vm-naming",
     "vsphere",
     (1, 13),
@@ -19,7 +19,7 @@ pub static NAMING: Since = Since::new(
 );
 
 /// A template of a cluster in supervisor mode has a webhook.
-pub static CLUSTER_TEMPLATES: Since = Since::new(
+pub(crate) static CLUSTER_TEMPLATES: Since = Since::new(
     "cluster-templates",
     "vsphere",
     (1, 17),
@@ -27,7 +27,7 @@ pub static CLUSTER_TEMPLATES: Since = Since::new(
 );
 
 /// A template in supervisor mode powers off hard where it does not say so.
-pub static SUPERVISOR_MODES: Since = Since::new(
+pub(crate) static SUPERVISOR_MODES: Since = Since::new(
     "supervisor-modes",
     "vsphere",
     (1, 17),
@@ -35,7 +35,7 @@ pub static SUPERVISOR_MODES: Since = Since::new(
 );
 
 /// What is written as v1beta1 is converted.
-pub static CONVERTED: Since = Since::new(
+pub(crate) static CONVERTED: Since = Since::new(
     "converted",
     "vsphere",
     (1, 16),
@@ -43,4 +43,4 @@ pub static CONVERTED: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES, &CONVERTED, &CLUSTER_TEMPLATES, &SUPERVISOR_MODES];
+pub(crate) static ALL: &[&Since] = &[&NAMING, &SUPERVISOR_TEMPLATES, &CONVERTED, &CLUSTER_TEMPLATES, &SUPERVISOR_MODES];

@@ -1,10 +1,10 @@
 //! Cluster API Provider vSphere, with a second group of kinds in supervisor mode.
 
-pub mod changes;
+pub(crate) mod changes;
 mod defaults;
 mod fixed;
 mod lost;
-pub mod webhook;
+pub(crate) mod webhook;
 
 use semver::Version;
 
@@ -19,10 +19,10 @@ use crate::kinds::{Kind, Role};
 static RELEASE: Release = Release { name: "vsphere", newest: Version::new(1, 17, 0), aliases: &["capv"] };
 
 /// The group of supervisor mode.
-pub const SUPERVISOR: &str = "vmware.infrastructure.cluster.x-k8s.io";
+pub(crate) const SUPERVISOR: &str = "vmware.infrastructure.cluster.x-k8s.io";
 
 /// More than one network in supervisor mode (cluster-api-provider-vsphere `feature/feature.go`).
-pub const NETWORKS: &str = "MultiNetworks";
+pub(crate) const NETWORKS: &str = "MultiNetworks";
 
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
@@ -65,7 +65,7 @@ static KINDS: &[Kind] = &[
 static GATES: &[Gate] = &[Gate { name: NETWORKS, usually_on: None, asked_by: &["infrastructure-vsphere"] }];
 
 /// The provider.
-pub static PROVIDER: Provider = Provider {
+pub(crate) static PROVIDER: Provider = Provider {
     name: "vsphere",
     title: "Cluster API Provider vSphere, with a second group of kinds in supervisor mode.",
     release: Some(&RELEASE),

@@ -23,7 +23,7 @@ pub(super) const RULE: RuleId = RuleId::of("capv/rejected");
 
 /// The webhooks of the provider.
 #[derive(Debug)]
-pub struct VSphere;
+pub(crate) struct VSphere;
 
 impl Webhook for VSphere {
     fn fill_in(&self, written: &Written<'_>, object: &mut Value) {

@@ -9,11 +9,11 @@ mod together;
 
 use std::collections::BTreeSet;
 
-pub use names::{ClusterName, Crowd, listed};
-pub use objects::{ChangeGroup, Each, ObjectGroup, Remark, Sides};
-pub use rows::{Count, Row};
-pub use said::{ReasonGroup, SaidGroup};
-pub use together::together;
+pub(crate) use names::{ClusterName, listed};
+pub(crate) use objects::{ChangeGroup, Each, ObjectGroup, Sides};
+pub(crate) use rows::{Count, Row};
+pub(crate) use said::{ReasonGroup, SaidGroup};
+pub(crate) use together::together;
 
 use super::{ObjectReport, Report};
 use crate::kinds::Role;
@@ -24,7 +24,7 @@ use names::Names;
 
 /// A report with everything that is equal in it said once.
 #[derive(Debug)]
-pub struct Folded<'r> {
+pub(crate) struct Folded<'r> {
     /// Every cluster whose Machines or objects it is about, in the order of their names.
     pub clusters: BTreeSet<ClusterName<'r>>,
     /// What happens to Machines: deletions first, control planes before workers.
@@ -45,7 +45,7 @@ pub struct Folded<'r> {
 
 /// Folds a report.
 #[must_use]
-pub fn fold(report: &Report) -> Folded<'_> {
+pub(crate) fn fold(report: &Report) -> Folded<'_> {
     let names = Names::of(report);
     Folded {
         rows: rows::rows(report, &names),

@@ -21,7 +21,7 @@ const LISTED: usize = 3;
 
 /// A cluster as people call it; the namespace where it tells more than the name does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClusterName<'r> {
+pub(crate) struct ClusterName<'r> {
     /// Its namespace, where one is known.
     pub namespace: Option<&'r str>,
     /// Its name.
@@ -268,7 +268,7 @@ fn replaced(text: &str, marks: &[(&str, &str)]) -> String {
 
 /// Objects that share a fate, as people call them together.
 #[derive(Debug, Clone)]
-pub struct Crowd<'r> {
+pub(crate) struct Crowd<'r> {
     /// Their kind; the first one's where they are of several.
     pub kind: String,
     /// How many they are.
@@ -334,7 +334,7 @@ impl<'r> Crowd<'r> {
 
     /// Kind, names and clusters in a few words; `all` is every cluster of the report, of which nobody needs the list again.
     #[must_use]
-    pub fn label(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
+    pub(crate) fn label(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         let place = self.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
         let names = match self.names.as_slice() {
             [] => String::new(),
@@ -348,7 +348,7 @@ impl<'r> Crowd<'r> {
 
     /// Their clusters in a few words; empty where it is one, which the names say.
     #[must_use]
-    pub fn of_clusters(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
+    pub(crate) fn of_clusters(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         match self.clusters.len() {
             0 | 1 => String::new(),
             count if count == all.len() && count > LISTED => format!("{count} clusters"),
@@ -360,7 +360,7 @@ impl<'r> Crowd<'r> {
 
 /// Names of clusters, numbered ones as a range.
 #[must_use]
-pub fn listed(places: &BTreeSet<ClusterName<'_>>) -> String {
+pub(crate) fn listed(places: &BTreeSet<ClusterName<'_>>) -> String {
     let namespaces: HashSet<Option<&str>> = places.iter().map(|place| place.namespace).collect();
     let alone = namespaces.len() <= 1 || places.iter().all(|place| place.namespace == Some(place.name));
     let label = |place: &ClusterName<'_>| match place.namespace.filter(|_| !alone) {

@@ -14,7 +14,7 @@ const VALUES: usize = 3;
 
 /// Objects that change alike.
 #[derive(Debug)]
-pub struct ObjectGroup<'r> {
+pub(crate) struct ObjectGroup<'r> {
     /// The first of them.
     pub first: &'r ObjectReport,
     /// All of them.
@@ -29,7 +29,7 @@ pub struct ObjectGroup<'r> {
 
 /// A sentence about objects as a whole.
 #[derive(Debug)]
-pub struct Remark<'r> {
+pub(crate) struct Remark<'r> {
     /// Those that it is about, where they are not all of the group.
     pub crowd: Option<Crowd<'r>>,
     /// The sentence.
@@ -40,7 +40,7 @@ pub struct Remark<'r> {
 
 /// One change that several objects have.
 #[derive(Debug)]
-pub struct ChangeGroup<'r> {
+pub(crate) struct ChangeGroup<'r> {
     /// The change of the first of them.
     pub first: &'r ChangeReport,
     /// Those that have it, where they are not all of the group.
@@ -55,7 +55,7 @@ pub struct ChangeGroup<'r> {
 
 /// The two sides of a change.
 #[derive(Debug)]
-pub enum Sides<'r> {
+pub(crate) enum Sides<'r> {
     /// The same everywhere, but for names that are each object's own.
     Same {
         /// Value before; absent where there was none.
@@ -76,7 +76,7 @@ pub enum Sides<'r> {
 
 /// The values of one object.
 #[derive(Debug)]
-pub struct Each<'r> {
+pub(crate) struct Each<'r> {
     /// The object, as people call it.
     pub object: String,
     /// Its values.

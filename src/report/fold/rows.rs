@@ -14,7 +14,7 @@ const VALUES: usize = 3;
 
 /// A number that may differ between those who share a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Count {
+pub(crate) struct Count {
     /// The least.
     pub least: u64,
     /// The most.
@@ -29,7 +29,7 @@ impl std::fmt::Display for Count {
 
 /// What happens to the Machines of one owner, or of several that fare alike.
 #[derive(Debug)]
-pub struct Row<'r> {
+pub(crate) struct Row<'r> {
     /// The owners.
     pub owners: Crowd<'r>,
     /// What happens to the Machines.

@@ -16,20 +16,18 @@ const VALUES: usize = 3;
 
 /// Reasons that say the same of several objects.
 #[derive(Debug)]
-pub struct ReasonGroup<'r> {
+pub(crate) struct ReasonGroup<'r> {
     /// The first of them.
     pub first: &'r Reason,
     /// The objects, where each is about one.
     pub crowd: Option<Crowd<'r>>,
     /// What they say, without the objects.
     pub text: String,
-    /// How many reasons they are.
-    pub count: usize,
 }
 
 /// Findings or warnings that say the same of several objects.
 #[derive(Debug)]
-pub struct SaidGroup<'r> {
+pub(crate) struct SaidGroup<'r> {
     /// Id of the finding; empty for warnings.
     pub id: &'r str,
     /// The objects, where it is about any.
@@ -41,7 +39,7 @@ pub struct SaidGroup<'r> {
 impl ReasonGroup<'_> {
     /// The sentence.
     #[must_use]
-    pub fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
+    pub(crate) fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         sentence(self.crowd.as_ref(), &self.text, all)
     }
 }
@@ -49,7 +47,7 @@ impl ReasonGroup<'_> {
 impl SaidGroup<'_> {
     /// The sentence.
     #[must_use]
-    pub fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
+    pub(crate) fn message(&self, all: &BTreeSet<ClusterName<'_>>) -> String {
         sentence(self.crowd.as_ref(), &self.text, all)
     }
 }
@@ -190,7 +188,7 @@ fn reason_group<'r>(group: &Group<'r, &'r Reason>) -> Option<(u8, ReasonGroup<'r
     let (first, sentence) = group.sentences.first()?;
     let role = sentence.own.as_ref().map_or(u8::MAX, |own| by_role(&own.key));
     let (crowd, text) = group.said();
-    Some((role, ReasonGroup { first, crowd, text, count: group.sentences.len() }))
+    Some((role, ReasonGroup { first, crowd, text }))
 }
 
 /// The place of the gates that answer for no effect: behind the others, in the order in which they were asked.

@@ -4,7 +4,7 @@ use crate::model::Together;
 
 /// The first cluster of each sort, and of how many clusters the same is true. One that has something to wait for stands for itself.
 #[must_use]
-pub fn together(all: &[Together]) -> Vec<(&Together, u64)> {
+pub(crate) fn together(all: &[Together]) -> Vec<(&Together, u64)> {
     let counts = |one: &Together| (one.machines, one.lowest, one.peak);
     let mut alike: Vec<(&Together, u64)> = Vec::new();
     for one in all {

@@ -14,13 +14,14 @@ use super::fold::{self, ClusterName, Folded};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
 use crate::impact::counted;
 use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
-pub use page::{Page, Paint, WIDTH};
+pub(crate) use page::WIDTH;
+pub use page::{Page, Paint};
 
 /// Writes the whole report in the usual width.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     write_on(report, Page::of(paint), out)
 }
 
@@ -28,7 +29,7 @@ pub fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::Result<(
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<()> {
     let folded = fold::fold(report);
     verdict(report, &folded, page, out)?;
     reasons(&folded, page, out)?;
@@ -55,7 +56,7 @@ pub fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write_all(reports: &[Report], page: Page, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_all(reports: &[Report], page: Page, out: &mut dyn Write) -> io::Result<()> {
     if let [report] = reports {
         return write_on(report, page, out);
     }
@@ -105,7 +106,7 @@ fn step(page: Page, word: &str, said: &str, out: &mut dyn Write) -> io::Result<(
 
 /// What happens, in one line that counts Machines.
 #[must_use]
-pub fn summary(report: &Report) -> String {
+pub(crate) fn summary(report: &Report) -> String {
     let count = |effect: Effect| -> (u64, bool) {
         let those = counted(&report.rollouts).filter(|rollout| rollout.effect == effect);
         those.fold((0, true), |(sum, known), rollout| {

@@ -8,7 +8,7 @@ use super::wrap;
 use crate::model::{Decision, Effect};
 
 /// Width of a page that is no terminal.
-pub const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 /// The narrowest page that words are wrapped for.
 const NARROWEST: usize = 40;
 

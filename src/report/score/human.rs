@@ -15,7 +15,7 @@ const HEADS: [&str; 7] = ["none", "rollout", "delete", "rejected", "not settled"
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &ScoreReport, page: Page, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(report: &ScoreReport, page: Page, out: &mut dyn Write) -> io::Result<()> {
     let mut head = match report.told {
         0 => format!("of {} nothing can be told yet", plural(report.forecasts as u64, "forecast")),
         told => format!("{} of {told} forecasts of owners came true", report.came_true),

@@ -2,7 +2,7 @@
 
 mod human;
 
-pub use self::human::write;
+pub(crate) use self::human::write;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::object::Key;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub(crate) enum Fate {
     /// Every Machine stays.
     None,
     /// Machines are replaced.
@@ -34,7 +34,7 @@ pub enum Fate {
 impl Fate {
     /// Its word.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Rollout => "rollout",
@@ -50,7 +50,7 @@ impl Fate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreRow {
+pub(crate) struct ScoreRow {
     /// Every Machine stayed.
     pub none: u64,
     /// Machines were replaced.
@@ -71,7 +71,7 @@ pub struct ScoreRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreOwner {
+pub(crate) struct ScoreOwner {
     /// The owner.
     pub owner: Key,
     /// Its cluster, where it is known.
@@ -87,7 +87,7 @@ pub struct ScoreOwner {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreMiss {
+pub(crate) struct ScoreMiss {
     /// The owner.
     pub owner: Key,
     /// What was foretold.
@@ -114,7 +114,7 @@ pub struct ScoreMiss {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreOpen {
+pub(crate) struct ScoreOpen {
     /// The owner.
     pub owner: Key,
     /// What was foretold.
@@ -131,7 +131,7 @@ pub struct ScoreOpen {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreReport {
+pub(crate) struct ScoreReport {
     /// Always `rollgate.dev/v1alpha1`.
     pub api_version: String,
     /// Always `Score`.
@@ -166,7 +166,7 @@ pub struct ScoreReport {
 
 impl ScoreReport {
     /// Changes every text that came from outside.
-    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+    pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         self.unread.iter_mut().for_each(&mut change);
         self.misses.iter_mut().filter_map(|miss| miss.why.as_mut()).for_each(&mut change);
         self.open.iter_mut().for_each(|open| change(&mut open.why));

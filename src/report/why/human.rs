@@ -16,7 +16,7 @@ const REVISIONS: usize = 3;
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(report: &WhyReport, page: Page, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(report: &WhyReport, page: Page, out: &mut dyn Write) -> io::Result<()> {
     let lone = match report.owners.as_slice() {
         [owner] => Some(owner),
         _ => None,
@@ -86,7 +86,7 @@ fn outdated(owner: &WhyOwner) -> u64 {
 
 /// What there is to say about an owner, in one sentence: what became of its Machines, by which field, and who wrote it.
 #[must_use]
-pub fn headline(owner: &WhyOwner) -> String {
+pub(crate) fn headline(owner: &WhyOwner) -> String {
     let old = outdated(owner);
     let (gone, since) = gone(owner);
     let since = since.map(|since| format!(" since {}", minute(since))).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 mod human;
 
-pub use self::human::{headline, write};
+pub(crate) use self::human::{headline, write};
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::tree::Value;
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyReport {
+pub(crate) struct WhyReport {
     /// Always `rollgate.dev/v1alpha1`.
     pub api_version: String,
     /// Always `Why`.
@@ -48,7 +48,7 @@ pub struct WhyReport {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyOwner {
+pub(crate) struct WhyOwner {
     /// What there is to say about it, in one sentence.
     pub headline: String,
     /// The owner.
@@ -96,7 +96,7 @@ pub struct WhyOwner {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyMachines {
+pub(crate) struct WhyMachines {
     /// Their names.
     pub names: Vec<String>,
     /// Whether they were replaced already.
@@ -109,7 +109,7 @@ pub struct WhyMachines {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyRollout {
+pub(crate) struct WhyRollout {
     /// When it began.
     pub since: String,
     /// How many Machines it replaced so far: those made since, without those that were added.
@@ -128,7 +128,7 @@ pub struct WhyRollout {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyField {
+pub(crate) struct WhyField {
     /// Its place in the owner, in the names of the newest API version.
     pub path: String,
     /// The same with the way into documents that stand in strings, to the first place that differs.
@@ -168,7 +168,7 @@ pub struct WhyField {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyWriter {
+pub(crate) struct WhyWriter {
     /// The field manager.
     pub manager: String,
     /// `Apply` or `Update`.
@@ -185,7 +185,7 @@ pub struct WhyWriter {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyRevision {
+pub(crate) struct WhyRevision {
     /// The release.
     pub release: String,
     /// Its number.
@@ -212,7 +212,7 @@ pub struct WhyRevision {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyMove {
+pub(crate) struct WhyMove {
     /// The object, where it is another one than the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
@@ -230,7 +230,7 @@ pub struct WhyMove {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct WhyDue {
+pub(crate) struct WhyDue {
     /// When, to the minute.
     pub at: String,
     /// Which Machines.
@@ -253,7 +253,7 @@ impl WhyField {
 
 impl WhyReport {
     /// Hands every text to `change`, so that one place can hide what must not be shown.
-    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+    pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         self.unread.iter_mut().chain(&mut self.warnings).for_each(&mut change);
         for owner in &mut self.owners {
             change(&mut owner.headline);

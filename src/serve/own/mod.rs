@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where certificates of our own are kept, and who is told of them.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub(crate) struct Told {
     /// Namespace of the Secret.
     pub namespace: String,
     /// Its name. It is there: nobody here makes one.

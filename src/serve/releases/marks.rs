@@ -9,11 +9,11 @@ use crate::policy::{Policy, Selector};
 use crate::tree::{Map, Value, json};
 
 /// Who asks to be gated says `enabled` here.
-pub const ASKED: &str = "rollgate.dev/gate";
+pub(crate) const ASKED: &str = "rollgate.dev/gate";
 /// Keeps a deleted HelmRelease until its removal was judged.
-pub const GUARD: &str = "rollgate.dev/gate";
+pub(crate) const GUARD: &str = "rollgate.dev/gate";
 /// What the API server calls whoever writes this.
-pub const WRITER: &str = "rollgate-gate";
+pub(crate) const WRITER: &str = "rollgate-gate";
 
 const PHASE: &str = "gate.rollgate.dev/phase";
 const SPEC: &str = "gate.rollgate.dev/spec";
@@ -28,24 +28,24 @@ const ALL: [&str; 9] = [PHASE, SPEC, CHART, VALUES, APPLIED, GENERATION, VERDICT
 
 /// The ConfigMap that keeps the last report of a HelmRelease, beside it.
 #[must_use]
-pub fn report(name: &str) -> String {
+pub(crate) fn report(name: &str) -> String {
     format!("rollgate-report-{name}")
 }
 
 /// Which HelmReleases are gated: those that ask for it, and those that the policy names.
 #[derive(Debug, Clone, Default)]
-pub struct Gated(Vec<Selector>);
+pub(crate) struct Gated(Vec<Selector>);
 
 impl Gated {
     /// As the policy says it; what is no selector is refused where the policy is read.
     #[must_use]
-    pub fn of(policy: &Policy) -> Self {
+    pub(crate) fn of(policy: &Policy) -> Self {
         Self(policy.flux.gate.iter().filter_map(|text| Selector::parse(text).ok()).collect())
     }
 
     /// Whether a HelmRelease is one of them.
     #[must_use]
-    pub fn is_one(&self, release: &Value) -> bool {
+    pub(crate) fn is_one(&self, release: &Value) -> bool {
         if annotation(release, ASKED) == Some("enabled") {
             return true;
         }
@@ -61,7 +61,7 @@ impl Gated {
 
 /// What was decided of a HelmRelease.
 #[must_use]
-pub fn read(release: &Value) -> Option<State> {
+pub(crate) fn read(release: &Value) -> Option<State> {
     let word = |name: &str| annotation(release, name).filter(|text| !text.is_empty());
     let phase = word(PHASE)?;
     let phase = Phase::ALL.into_iter().find(|one| one.word() == phase)?;
@@ -85,7 +85,7 @@ pub fn read(release: &Value) -> Option<State> {
 
 /// The annotations that say what was decided, as a merge: what is not said is taken away.
 #[must_use]
-pub fn write(state: Option<&State>) -> Value {
+pub(crate) fn write(state: Option<&State>) -> Value {
     let mut out: Map = ALL.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
     let Some(state) = state else { return Value::Object(out) };
     let mut put = |name: &str, text: &str| {

@@ -3,9 +3,9 @@
 
 mod judge;
 mod look;
-pub mod marks;
-pub mod next;
-pub mod state;
+pub(crate) mod marks;
+pub(crate) mod next;
+pub(crate) mod state;
 mod tell;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ const TRIES: usize = 3;
 
 /// What the gate is told.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub(crate) struct Options {
     /// Namespace of the Lease.
     pub namespace: String,
     /// The Helm that renders charts.

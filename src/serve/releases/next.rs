@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_secs(15);
 
 /// One write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
+pub(crate) struct Write {
     /// Whether it is suspended from now on; `None` leaves that as it is.
     pub suspend: Option<bool>,
     /// What stands on it from now on; `None` takes everything of ours away.
@@ -32,7 +32,7 @@ pub struct Write {
 
 /// What people hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NextSaid {
+pub(crate) struct NextSaid {
     /// One word.
     pub reason: &'static str,
     /// Whether somebody has to do something.
@@ -45,7 +45,7 @@ pub struct NextSaid {
 
 /// What comes after the write, or where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub(crate) enum Then {
     /// It is judged.
     Judge,
     /// Its removal is judged.
@@ -58,7 +58,7 @@ pub enum Then {
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NextStep {
+pub(crate) struct NextStep {
     /// The write.
     pub write: Option<Write>,
     /// What is said once it is written.
@@ -91,7 +91,7 @@ fn wait(reason: &'static str, warns: bool, line: impl Into<String>) -> Option<Ne
 
 /// The next step.
 #[must_use]
-pub fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> NextStep {
+pub(crate) fn next(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) -> NextStep {
     if seen.deleting {
         return removed(state, seen, verdict);
     }

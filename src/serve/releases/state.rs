@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 /// What a release is made of at one time, each as a digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub(crate) struct Made {
     /// Its spec, without whether it is suspended.
     pub spec: String,
     /// The artifact of its chart.
@@ -18,7 +18,7 @@ pub struct Made {
 
 /// Where a release stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// It is to be judged, or something that it is made of is not there.
     Waiting,
     /// A gate holds it.
@@ -39,7 +39,7 @@ pub enum Phase {
 
 impl Phase {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Waiting,
         Self::Held,
         Self::Undecided,
@@ -52,7 +52,7 @@ impl Phase {
 
     /// The word that stands on the object.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
             Self::Held => "held",
@@ -67,14 +67,14 @@ impl Phase {
 
     /// Whether helm-controller may act.
     #[must_use]
-    pub const fn is_open(self) -> bool {
+    pub(crate) const fn is_open(self) -> bool {
         matches!(self, Self::Resumed | Self::Removing)
     }
 }
 
 /// What was decided, as it stands on the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub(crate) struct State {
     /// Where it stands.
     pub phase: Phase,
     /// What was judged last.
@@ -93,7 +93,7 @@ pub struct State {
 
 /// What helm-controller says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flux {
+pub(crate) struct Flux {
     /// It has begun with this generation.
     pub began: bool,
     /// It is done with this generation.
@@ -110,7 +110,7 @@ pub struct Flux {
 
 /// What is seen of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
+pub(crate) struct Observed {
     /// Whether it asks to be gated.
     pub asked: bool,
     /// Whether it is being deleted.
@@ -139,7 +139,7 @@ pub struct Observed {
 
 /// What was decided of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
+pub(crate) enum Ruling {
     /// It may be.
     Allow,
     /// A gate holds it.
@@ -150,7 +150,7 @@ pub enum Ruling {
 
 /// A verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// What was judged.
     pub made: Made,
     /// Whether it was its removal.

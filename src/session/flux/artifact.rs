@@ -21,7 +21,7 @@ const DEEPEST: usize = 8;
 
 /// An artifact, as the status of its source has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artifact {
+pub(crate) struct Artifact {
     /// Where it is served.
     pub url: String,
     /// Which one it is.
@@ -35,7 +35,7 @@ impl Artifact {
     ///
     /// # Errors
     /// With what it lacks.
-    pub fn of(source: &Value, title: &str) -> Result<Self, String> {
+    pub(crate) fn of(source: &Value, title: &str) -> Result<Self, String> {
         let generation = source.pointer("/metadata/generation").and_then(Value::as_i64);
         let condition = |kind: &str| {
             let all = crate::kinds::fields::list(source, "/status/conditions");
@@ -57,7 +57,7 @@ impl Artifact {
 
     /// The same, served at another address.
     #[must_use]
-    pub fn at(self, address: &str) -> Self {
+    pub(crate) fn at(self, address: &str) -> Self {
         let path = self.url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
         Self { url: format!("{}/{path}", address.trim_end_matches('/')), ..self }
     }
@@ -66,7 +66,7 @@ impl Artifact {
     ///
     /// # Errors
     /// When it cannot be had, or is not what its digest says.
-    pub async fn fetch(&self) -> anyhow::Result<Vec<u8>> {
+    pub(crate) async fn fetch(&self) -> anyhow::Result<Vec<u8>> {
         let address = Address { url: &self.url, ca: None, folder: Path::new("."), limit: PATIENCE };
         let bytes = address.bytes(LARGEST).await.map_err(|why| anyhow!("the artifact of its chart: {why}"))?;
         let bytes = bytes.context("the artifact of its chart is no longer served")?;
@@ -82,10 +82,11 @@ impl Artifact {
 
 /// A chart that was unpacked.
 #[derive(Debug)]
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     /// The chart, inside of the folder that was told.
     pub chart: PathBuf,
     /// A template that asks the cluster while it is rendered, which nobody does here.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the gate goes on without a chart that asks"))]
     pub asks: Option<String>,
 }
 
@@ -93,7 +94,7 @@ pub struct Unpacked {
 ///
 /// # Errors
 /// When it is no chart, or leads out of its folder.
-pub fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
+pub(crate) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
     let (mut root, mut asks) = (None, None);
     each(bytes, "", 0, &mut |depth, name, text| {
         if asks.is_none() && name.contains("/templates/") && looks_up(text) {

@@ -19,7 +19,7 @@ use crate::yaml::{self, Span};
 
 /// Where charts are looked for.
 #[derive(Debug, Clone, Default)]
-pub struct Charts {
+pub(crate) struct Charts {
     /// A chart for all, or for one HelmRelease, by its name with or without its namespace.
     pub told: Vec<(Option<String>, PathBuf)>,
     /// GitRepositories that are this repository, by name with or without namespace.
@@ -33,11 +33,11 @@ pub struct Charts {
 /// Why a chart cannot be rendered: it is nowhere here.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Nowhere(String);
+pub(crate) struct Nowhere(String);
 
 /// A chart as Helm is to render it.
 #[derive(Debug)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// Its folder or archive.
     pub path: PathBuf,
     /// Its own name, by which Flux knows whether it is another one; `None` of an archive.
@@ -52,7 +52,7 @@ fn is_called(told: &str, namespace: &str, name: &str) -> bool {
 }
 
 /// An address of a Git repository without what does not count: `git@host:a/b.git` is `ssh://git@host/a/b` is `https://host/a/b`.
-pub fn address(url: &str) -> String {
+pub(crate) fn address(url: &str) -> String {
     let bare = url.trim().trim_end_matches('/');
     let bare = bare.strip_suffix(".git").unwrap_or(bare);
     let (scheme, rest) = bare.split_once("://").unwrap_or(("", bare));
@@ -68,7 +68,7 @@ pub fn address(url: &str) -> String {
 
 impl Charts {
     /// Whether a GitRepository is this repository, at the revision that is rendered.
-    pub fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), String> {
+    pub(crate) fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), String> {
         let title = format!("GitRepository {namespace}/{name}");
         if self.own.iter().any(|told| is_called(told, namespace, name)) {
             return Ok(());
@@ -118,7 +118,7 @@ impl Charts {
     ///
     /// # Errors
     /// Where it is nowhere here, or not what Helm reads.
-    pub fn find(&self, release: &Release, run: Run<'_>) -> anyhow::Result<Chart> {
+    pub(crate) fn find(&self, release: &Release, run: Run<'_>) -> anyhow::Result<Chart> {
         let Run { given, tree, root, .. } = run;
         let (source, is_of) = (&release.source, |of: &str| is_called(of, &release.namespace, &release.name));
         if let Some((_, path)) = self.told.iter().find(|(of, _)| of.as_deref().is_none_or(is_of)) {
@@ -148,7 +148,7 @@ impl Charts {
 
 impl Charts {
     /// A digest of the chart of a HelmRelease, where it is a folder of this repository.
-    pub fn digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
+    pub(crate) fn digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
         let source = self.of_source(&release.source, run.given).ok()?;
         let path = below(source.chart.as_deref().unwrap_or_default()).ok()?;
         Some(copied(&run.root.join(path), run.tree).ok()?.1)
@@ -176,7 +176,7 @@ fn served(release: &Release, run: Run<'_>, why: String) -> anyhow::Result<Chart>
 }
 
 /// A path of a source as one below its root, however it is written.
-pub fn below(path: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn below(path: &str) -> anyhow::Result<PathBuf> {
     let mut out = PathBuf::new();
     for part in Path::new(path).components() {
         match part {

@@ -19,7 +19,7 @@ use crate::tree::Value;
 
 /// Where objects are looked for.
 #[derive(Debug, Default)]
-pub struct Given {
+pub(crate) struct Given {
     /// What was given.
     pub objects: Vec<Object>,
     /// The namespace of those that name none.
@@ -32,7 +32,7 @@ pub struct Given {
 
 /// A cluster that is asked for sources of values.
 #[derive(Debug)]
-pub struct Live {
+pub(crate) struct Live {
     cluster: Cluster,
     deadline: Duration,
     known: RefCell<BTreeMap<(String, String, String), Answer>>,
@@ -48,7 +48,7 @@ impl Live {
     ///
     /// # Errors
     /// Where there is none.
-    pub fn connect(told: &ToldHost, deadline: Duration) -> anyhow::Result<Self> {
+    pub(crate) fn connect(told: &ToldHost, deadline: Duration) -> anyhow::Result<Self> {
         let env = session::environment();
         let detected = host::detect(&Signs { stdin: None, env: &env, parents: &[], told });
         let runtime = session::runtime().map_err(|stop| stop.error)?;
@@ -59,13 +59,14 @@ impl Live {
 
     /// The same with another address of source-controller: inside of a cluster its Service has a name that nobody knows outside.
     #[must_use]
-    pub fn served_at(self, address: Option<String>) -> Self {
+    pub(crate) fn served_at(self, address: Option<String>) -> Self {
         Self { artifacts: address, ..self }
     }
 
     /// A cluster that is known already. What it answers is kept for as long as this is.
     #[must_use]
-    pub fn of(cluster: Cluster, deadline: Duration) -> Self {
+    #[cfg(feature = "serve")]
+    pub(crate) fn of(cluster: Cluster, deadline: Duration) -> Self {
         Self { cluster, deadline, known: RefCell::default(), artifacts: None }
     }
 
@@ -123,7 +124,7 @@ impl Live {
 
 impl Given {
     /// The namespace that an object is in.
-    pub fn namespace<'k>(&'k self, key: &'k Key) -> &'k str {
+    pub(crate) fn namespace<'k>(&'k self, key: &'k Key) -> &'k str {
         key.namespace.as_deref().unwrap_or(&self.home)
     }
 
@@ -136,7 +137,7 @@ impl Given {
     }
 
     /// One object among those that were given; an error where there are two.
-    pub fn object(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
+    pub(crate) fn object(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
         let mut named = self.named(group, kind, namespace, name);
         let (first, second) = (named.next(), named.next());
         if second.is_some() {
@@ -148,7 +149,7 @@ impl Given {
     }
 
     /// The data of a source of values; `None` where it is proven absent.
-    pub fn data(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Data>, String> {
+    pub(crate) fn data(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Data>, String> {
         if let Some(object) = self.object("", kind, namespace, name)? {
             return values::data(&object).map(Some);
         }

@@ -1,10 +1,10 @@
 //! HelmReleases rendered as Flux renders them: where their charts and values are found, and how Helm and kustomize are run for them. A
 //! command line and a controller render the same way.
 
-pub mod artifact;
-pub mod chart;
-pub mod given;
-pub mod render;
+pub(crate) mod artifact;
+pub(crate) mod chart;
+pub(crate) mod given;
+pub(crate) mod render;
 mod served;
 
 use std::collections::BTreeSet;
@@ -12,14 +12,14 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-pub use self::chart::{Charts, Nowhere};
-pub use self::given::{Given, Live};
-pub use self::render::{Rendered, Run, Scratch};
+pub(crate) use self::chart::{Charts, Nowhere};
+pub(crate) use self::given::{Given, Live};
+pub(crate) use self::render::{Rendered, Run, Scratch};
 use crate::flux::release::{self, Release};
 
 /// What renders, and where it finds charts.
 #[derive(Debug)]
-pub struct Tools {
+pub(crate) struct Tools {
     /// Where charts are.
     pub charts: Charts,
     /// The Helm that renders them.
@@ -33,13 +33,13 @@ pub struct Tools {
 }
 
 /// A HelmRelease, or its name with why it is none that can be rendered.
-pub type Read = Result<Release, (String, String)>;
+pub(crate) type Read = Result<Release, (String, String)>;
 
 /// The HelmReleases that were given.
 ///
 /// # Errors
 /// Where one was given twice: which one counts is not known.
-pub fn releases(given: &Given) -> anyhow::Result<Vec<Read>> {
+pub(crate) fn releases(given: &Given) -> anyhow::Result<Vec<Read>> {
     let mut names = BTreeSet::new();
     let mut out = Vec::new();
     for object in given.objects.iter().filter(|object| release::is_one(object)) {

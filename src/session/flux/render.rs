@@ -20,7 +20,7 @@ use crate::yaml;
 
 /// What a HelmRelease comes to.
 #[derive(Debug, Clone)]
-pub struct Rendered {
+pub(crate) struct Rendered {
     /// The stream.
     pub bytes: Arc<[u8]>,
     /// The name of its chart.
@@ -31,7 +31,7 @@ pub struct Rendered {
 
 /// How it is rendered.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'r> {
+pub(crate) struct Run<'r> {
     /// What renders.
     pub tools: &'r Tools,
     /// What it refers to.
@@ -67,7 +67,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// Where helm-controller would not install or upgrade, or what it needs is not here.
-    pub fn render(self, release: &Release) -> anyhow::Result<Rendered> {
+    pub(crate) fn render(self, release: &Release) -> anyhow::Result<Rendered> {
         let mut notes = Vec::new();
         if release.value.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
             notes.push("it is suspended: Flux does this when it is resumed".to_owned());
@@ -184,11 +184,11 @@ const INPUT: &str = "helm-output.yaml";
 
 /// Where everything is put that programs read; it goes with the program, even where a signal ends that.
 #[derive(Debug)]
-pub struct Scratch(TempDir);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     /// A folder for folders.
-    pub fn new(observer: &dyn Observer) -> Result<Self, Stop> {
+    pub(crate) fn new(observer: &dyn Observer) -> Result<Self, Stop> {
         let folder = tempfile::Builder::new().prefix("rollgate-flux-").tempdir();
         let folder = folder.context("no temporary folder can be made").map_err(Stop::internal)?;
         let _guard = runtime()?.enter();
@@ -197,7 +197,7 @@ impl Scratch {
     }
 
     /// One more folder.
-    pub fn folder(&self) -> anyhow::Result<TempDir> {
+    pub(crate) fn folder(&self) -> anyhow::Result<TempDir> {
         tempfile::tempdir_in(&self.0).context("no temporary folder can be made")
     }
 }

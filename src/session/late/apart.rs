@@ -14,11 +14,11 @@ use crate::late::template::{Rendered, Scope};
 use crate::session::{Stop, process, runtime};
 
 /// The hidden command of that process.
-pub const COMMAND: &str = "render-values";
+pub(crate) const COMMAND: &str = "render-values";
 
 /// What that process is given on its standard input, as JSON; it answers with a [`Rendered`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Job<'a> {
+pub(crate) struct Job<'a> {
     /// How a person calls the template.
     pub file: Cow<'a, str>,
     /// The template.

@@ -15,7 +15,7 @@ use crate::verdict;
 
 /// One text of values.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     /// How a person calls it.
     pub name: String,
     /// Its text.
@@ -26,7 +26,7 @@ pub struct Input {
 
 /// What became of several texts.
 #[derive(Debug)]
-pub enum Filled {
+pub(crate) enum Filled {
     /// They are whole, with the late values in them.
     Texts(Vec<String>, Vec<Settled>),
     /// A late value is not known, or may not be what it is: how it ends.
@@ -38,7 +38,7 @@ impl LateValues<'_> {
     ///
     /// # Errors
     /// When a template is wrong, or what late values come from cannot be reached.
-    pub fn fill<O: Observer>(
+    pub(crate) fn fill<O: Observer>(
         &mut self,
         inputs: &[Input],
         observer: &mut O,
@@ -90,7 +90,7 @@ impl LateValues<'_> {
 ///
 /// # Errors
 /// With the name of the late value and the line.
-pub fn whole(text: &str, policy: &Policy) -> Result<(), Stop> {
+pub(crate) fn whole(text: &str, policy: &Policy) -> Result<(), Stop> {
     match late::standing(&StreamText::from(text.as_bytes().to_vec()), policy) {
         None => Ok(()),
         Some((name, line)) => Err(Stop::undecided(anyhow!(

@@ -1,9 +1,9 @@
 //! Late values for those who read nothing else: sources and pins are read, what is missing is waited for, and what was
 //! used is pinned. The cluster is asked only where an object or the pin store is in it.
 
-pub mod apart;
-pub mod fill;
-pub mod publish;
+pub(crate) mod apart;
+pub(crate) mod fill;
+pub(crate) mod publish;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ use crate::world::{LiveKind, SourceReading, World, files};
 
 /// Where late values are known from.
 #[derive(Debug, Clone)]
-pub struct LateSources<'a> {
+pub(crate) struct LateSources<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The folder that its files start from.
@@ -51,7 +51,7 @@ pub struct LateSources<'a> {
 
 /// What the source of a late value says now.
 #[derive(Debug)]
-pub enum SourceSaid {
+pub(crate) enum SourceSaid {
     /// A value that may be used.
     Value {
         /// The value.
@@ -66,7 +66,7 @@ pub enum SourceSaid {
 }
 
 /// Everything that late values are known from.
-pub struct LateValues<'a> {
+pub(crate) struct LateValues<'a> {
     policy: &'a Policy,
     folder: &'a Path,
     /// Digest of the policy, for what is written.
@@ -89,7 +89,7 @@ impl<'a> LateValues<'a> {
     ///
     /// # Errors
     /// When the files that were told cannot be read.
-    pub fn new(asked: LateSources<'a>) -> Result<Self, Stop> {
+    pub(crate) fn new(asked: LateSources<'a>) -> Result<Self, Stop> {
         let LateSources { policy, folder, digest, told, live, now, deadline, wait } = asked;
         let env = environment();
         let detected = detect(&told, None, &env);
@@ -117,37 +117,37 @@ impl<'a> LateValues<'a> {
 
     /// The digest of the policy.
     #[must_use]
-    pub const fn digest(&self) -> &str {
+    pub(crate) const fn digest(&self) -> &str {
         self.digest
     }
 
     /// The policy.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
+    pub(crate) const fn policy(&self) -> &Policy {
         self.policy
     }
 
     /// Namespace and context, where they are known.
     #[must_use]
-    pub fn host(&self) -> &Host {
+    pub(crate) fn host(&self) -> &Host {
         &self.detected.host
     }
 
     /// The clock.
     #[must_use]
-    pub const fn now(&self) -> Timestamp {
+    pub(crate) const fn now(&self) -> Timestamp {
         self.now
     }
 
     /// Longest time for one step.
     #[must_use]
-    pub const fn deadline(&self) -> Duration {
+    pub(crate) const fn deadline(&self) -> Duration {
         self.deadline
     }
 
     /// What a template may name beside late values.
     #[must_use]
-    pub fn variables(&self) -> BTreeMap<&'static str, String> {
+    pub(crate) fn variables(&self) -> BTreeMap<&'static str, String> {
         let host = &self.detected.host;
         let known = [("namespace", &host.namespace), ("release", &host.release), ("context", &host.context)];
         known.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect()
@@ -157,7 +157,11 @@ impl<'a> LateValues<'a> {
     ///
     /// # Errors
     /// When the pins cannot be read, or no way leads to the cluster that is asked.
-    pub fn settle(&mut self, names: &BTreeSet<String>, observer: &mut dyn Observer) -> Result<Vec<Settled>, Stop> {
+    pub(crate) fn settle(
+        &mut self,
+        names: &BTreeSet<String>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Settled>, Stop> {
         let policy = self.policy;
         self.connect(!late::wanted(policy, names, None).is_empty())?;
         let pins = self.book()?.pins().to_vec();
@@ -224,7 +228,7 @@ impl<'a> LateValues<'a> {
 
     /// Where the pins are, for people.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match (&self.policy.pins.file, self.policy.pins.in_cluster()) {
             (Some(file), _) => format!("file {}", self.folder.join(file).display()),
             (None, Some((kind, name))) => {
@@ -237,12 +241,12 @@ impl<'a> LateValues<'a> {
 
     /// Who runs this.
     #[must_use]
-    pub fn author(&self) -> Option<String> {
+    pub(crate) fn author(&self) -> Option<String> {
         pin::author(&self.env)
     }
 
     /// What the source of a late value says now. What cannot be asked is not silent.
-    pub fn said(&mut self, value: &LateValue) -> SourceSaid {
+    pub(crate) fn said(&mut self, value: &LateValue) -> SourceSaid {
         let names = BTreeSet::from([value.name.clone()]);
         if let Err(stop) = self.connect(!late::wanted(self.policy, &names, None).is_empty()) {
             return SourceSaid::Unasked(format!("{:#}", stop.error));
@@ -272,7 +276,7 @@ impl LateValues<'_> {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn pins(&mut self) -> Result<Book, Stop> {
+    pub(crate) fn pins(&mut self) -> Result<Book, Stop> {
         self.connect(false)?;
         self.book()
     }
@@ -291,7 +295,7 @@ impl LateValues<'_> {
     ///
     /// # Errors
     /// When they cannot be read or written.
-    pub fn update<T>(&mut self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
+    pub(crate) fn update<T>(&mut self, change: impl Fn(&mut Book) -> Result<T, BookError>) -> Result<Option<T>, Stop> {
         self.connect(false)?;
         self.pin_place()?.map(|place| place.update(change)).transpose()
     }
@@ -300,7 +304,7 @@ impl LateValues<'_> {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
+    pub(crate) fn commit<'s>(&self, wish: Commit, settled: impl Iterator<Item = &'s Settled>) -> Result<(), Stop> {
         let used = settled.filter_map(|one| one.pin.clone());
         let pins = pins::signed(used, self.author(), self.digest, &self.policy.pins.encrypt_to)?;
         if wish.writes(&self.detected.host) && !pins.is_empty() {

@@ -12,7 +12,7 @@ use crate::store::{ClusterError, ClusterStore};
 
 /// Where values go.
 #[derive(Debug, Clone)]
-pub struct Destination {
+pub(crate) struct Destination {
     /// ConfigMap or Secret.
     pub kind: StoreKind,
     /// Its name.
@@ -30,7 +30,12 @@ impl LateValues<'_> {
     /// # Errors
     /// When no cluster is asked, the namespace is not known, a secret would stand in a ConfigMap, the object is somebody else's, a late
     /// value has moved, or the API server refuses.
-    pub fn publish(&mut self, place: &Destination, text: &str, used: &[&Settled]) -> Result<(String, Became), Stop> {
+    pub(crate) fn publish(
+        &mut self,
+        place: &Destination,
+        text: &str,
+        used: &[&Settled],
+    ) -> Result<(String, Became), Stop> {
         let Destination { kind, name, key, replace } = place;
         if let Some(secret) = used.iter().find(|one| one.secret).filter(|_| *kind == StoreKind::ConfigMap) {
             return Err(Stop::usage(anyhow!(

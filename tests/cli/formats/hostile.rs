@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rollgate::report::{Format, escape};
+use rollgate::facade::report::{Format, escape};
 use serde_json::Value;
 
 use super::{readers, report, reports, written, written_all};
@@ -58,13 +58,13 @@ fn places(root: &Value) -> Vec<String> {
     all.retain(|place| {
         let mut tree = root.clone();
         *tree.pointer_mut(place).expect("it was found there") = "x".into();
-        serde_json::from_value::<rollgate::report::Report>(tree).is_ok()
+        serde_json::from_value::<rollgate::facade::report::Report>(tree).is_ok()
     });
     all
 }
 
 /// A report with a text in these places, as the pipeline hands it to a format.
-fn forged(root: &Value, places: &[String], text: &str) -> rollgate::report::Report {
+fn forged(root: &Value, places: &[String], text: &str) -> rollgate::facade::report::Report {
     let mut tree = root.clone();
     for place in places {
         let old = tree.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned();

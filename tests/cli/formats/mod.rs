@@ -8,8 +8,8 @@ mod sources;
 
 use std::collections::BTreeMap;
 
-use rollgate::report::human::{Page, Paint};
-use rollgate::report::{Format, FormatOptions, Report, markdown};
+use rollgate::facade::report::human::{Page, Paint};
+use rollgate::facade::report::{Format, FormatOptions, Report, markdown};
 use serde_json::Value;
 
 use super::root;
@@ -65,7 +65,7 @@ fn every_gate_and_finding_of_every_report_has_its_help() {
         let report = report(tree);
         let gates = report.reasons.iter().map(|reason| reason.gate.as_str());
         for word in gates.chain(report.findings.iter().map(|finding| finding.id.as_str())) {
-            assert!(rollgate::rules::Term::named(word).is_some(), "{name}: nothing explains {word:?}");
+            assert!(rollgate::facade::rules::Term::named(word).is_some(), "{name}: nothing explains {word:?}");
         }
     }
 }

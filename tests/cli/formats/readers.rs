@@ -14,7 +14,8 @@ type Found = Result<(), String>;
 
 /// Checks a text in a format.
 pub(in super::super) fn check(format: &str, text: &str) -> Found {
-    if let Some(c) = text.chars().find(|c| rollgate::report::escape::is_risky(*c) && !matches!(c, '\n' | '\t')) {
+    if let Some(c) = text.chars().find(|c| rollgate::facade::report::escape::is_risky(*c) && !matches!(c, '\n' | '\t'))
+    {
         return Err(format!("{c:?} stands in it"));
     }
     match format {
