@@ -138,10 +138,7 @@ pub mod session {
 }
 
 pub mod tree {
-    pub use crate::tree::{Map, Value, from_value, json};
-    pub mod literal {
-        pub use crate::tree::literal::{Leaf, Serialised, Tree};
-    }
+    pub use crate::tree::{Map, Value, from_value};
 }
 
 pub mod verdict {

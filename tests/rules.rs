@@ -7,9 +7,10 @@ use std::path::Path as File;
 use rollgate::facade::kinds::Versions;
 use rollgate::facade::object::{Key, Path};
 use rollgate::facade::rules::{ChangedLeaf, Rules};
-use rollgate::facade::tree::{Value, json};
+use rollgate::facade::tree::Value;
 use rollgate::facade::yaml;
 use serde::Deserialize;
+use serde_json::json;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -59,7 +60,7 @@ fn found(ask: &Ask) -> Option<(String, String)> {
         Some((provider, version)) => Versions::told(provider, version),
         None => Versions::told("cluster-api", "v1.14.2"),
     };
-    let object = ask.object.clone().unwrap_or_else(|| json!({}));
+    let object = ask.object.clone().unwrap_or_else(|| json!({}).into());
     let hit = rules.find(&ChangedLeaf {
         key: &key,
         path: &path,

@@ -11,9 +11,10 @@ use rollgate::facade::object::Stream;
 use rollgate::facade::session::{
     Base, Commit, Commitment, InForce, Input, Live, Session, Setup, Unobserved, Untold, Whence,
 };
-use rollgate::facade::tree::{Value, json};
+use rollgate::facade::tree::Value;
 use rollgate::facade::verdict;
 use rollgate::facade::world::WriteMethod;
+use serde_json::json;
 
 /// The clock of every question.
 const NOW: &str = "2025-10-10T12:00:00Z";
@@ -58,7 +59,7 @@ fn live(kind: &str) -> Value {
 fn one_object_is_judged_without_a_command_line() {
     let mut object = live("MachineDeployment");
     assert_eq!(admits(&object), (Decision::Allow, Vec::new()), "nothing changes");
-    object["spec"]["template"]["spec"]["version"] = json!("v1.99.0");
+    object["spec"]["template"]["spec"]["version"] = "v1.99.0".into();
     let (decision, gates) = admits(&object);
     assert_eq!(verdict::exit(decision), Exit::Hold, "its Machines are replaced: {gates:?}");
     assert!(gates.contains(&"rollout".to_owned()), "{gates:?}");

@@ -13,8 +13,9 @@ use rollgate::facade::serve::cache::Cache;
 use rollgate::facade::serve::judge::{Doubtful, Judge, Manner, Mode};
 use rollgate::facade::serve::review;
 use rollgate::facade::session::{InForce, Setup, Untold, Whence};
-use rollgate::facade::tree::{Value, json};
+use rollgate::facade::tree::Value;
 use rollgate::facade::world::files;
+use serde_json::json;
 use tokio::time::Duration;
 
 use crate::measure::Median;
@@ -75,7 +76,7 @@ fn review_of(live: &Path) -> Vec<u8> {
     let found = { objects }.find(|object| object.key.kind == "KubeadmControlPlane").expect("a control plane");
     let before: Value = found.value().expect("a tree").into_owned();
     let mut after = before.clone();
-    after["spec"]["machineTemplate"]["nodeDrainTimeout"] = json!("7m0s");
+    after["spec"]["machineTemplate"]["nodeDrainTimeout"] = "7m0s".into();
     let (group, version) = found.api_version.split_once('/').expect("a group");
     let request = json!({
         "uid": "u", "kind": {"group": group, "version": version, "kind": "KubeadmControlPlane"},

@@ -162,7 +162,9 @@ pub(super) async fn metadata_of(caller: &Caller, path: &str) -> Result<Value, Ca
     let decode = |body: &[u8]| {
         let value: Value = serde_json::from_slice(body).map_err(|error| broken(&error))?;
         match value.get("metadata") {
-            Some(metadata) if metadata.get("name").is_some() => Ok(crate::json!({ "metadata": metadata.clone() })),
+            Some(metadata) if metadata.get("name").is_some() => {
+                Ok(crate::tree::json!({ "metadata": metadata.clone() }))
+            }
             _ => Err("the answer is not an object".to_owned()),
         }
     };

@@ -260,7 +260,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Lo
             Ok(listed) => {
                 let items: Vec<Value> =
                     listed.objects.iter().filter_map(|object| object.value().ok().map(Cow::into_owned)).collect();
-                Lookup::Found(Box::new(crate::json!({ "items": items })))
+                Lookup::Found(Box::new(crate::tree::json!({ "items": items })))
             }
             Err(fault) => doubt(&fault, &refused(&fault, &resource.group, &resource.plural, &["list"])),
         };

@@ -161,7 +161,7 @@ fn the_driver_is_read_as_helm_reads_it() {
 #[test]
 fn live_objects_name_their_release() {
     let object = |name: &str, release: &str| {
-        let value = crate::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n",
+        let value = crate::tree::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n",
             "annotations": {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": "n"}}});
         crate::object::Object::from_value(value, 0).expect("an object")
     };
@@ -169,7 +169,7 @@ fn live_objects_name_their_release() {
     let rendered = Inventory::from(vec![object("a", ""), object("b", ""), object("z", "")]);
     let found = releases_of(&live, &rendered, None);
     assert_eq!(found, [ReleaseName { name: "demo".to_owned(), namespace: "n".to_owned() }]);
-    let homeless = crate::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let homeless = crate::tree::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let homeless = Inventory::from(vec![crate::object::Object::from_value(homeless, 0).expect("an object")]);
     assert_eq!(releases_of(&live, &homeless, Some("n")), found);
     assert!(releases_of(&live, &homeless, None).is_empty());

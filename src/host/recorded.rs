@@ -21,7 +21,7 @@ fn content(object: &Value) -> Value {
     if labels.as_object().is_some_and(crate::tree::Map::is_empty) {
         labels = Value::Null;
     }
-    crate::json!({"spec": object["spec"], "labels": labels})
+    crate::tree::json!({"spec": object["spec"], "labels": labels})
 }
 
 /// The recorder drops every `null` after the merge; a real API server looks at it by the schema first, and refuses it.
@@ -100,7 +100,7 @@ fn rendered_content(object: &Value) -> Value {
         marks.retain(|key, _| !own.iter().any(|prefix| key.starts_with(prefix)));
         marks
     };
-    crate::json!({"spec": object["spec"], "labels": marks("labels"), "annotations": marks("annotations")})
+    crate::tree::json!({"spec": object["spec"], "labels": marks("labels"), "annotations": marks("annotations")})
 }
 
 #[test]

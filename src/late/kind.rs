@@ -319,6 +319,6 @@ mod tests {
     }
 
     fn value(kind: ValueType) -> LateValue {
-        crate::tree::from_value(crate::json!({"name": "v", "type": kind})).expect("a late value")
+        crate::tree::from_value(crate::tree::json!({"name": "v", "type": kind})).expect("a late value")
     }
 }

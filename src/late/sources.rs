@@ -186,7 +186,7 @@ fn selected(wanted: &Wanted<'_>, key: &Key, selector: &Selector, live: &Inventor
         .filter(|value| selector.fits(value))
         .map(Cow::into_owned)
         .collect();
-    reading(wanted, Ok(Some(&crate::json!({ "items": items }))))
+    reading(wanted, Ok(Some(&crate::tree::json!({ "items": items }))))
 }
 
 /// The text that an object holds at the path of the source: text as it is, numbers and booleans as they are written,

@@ -233,7 +233,7 @@ mod tests {
     fn an_item_of_a_list_that_is_not_the_rendered_one_is_not_looked_for_by_number() {
         let stream = Stream::load(&Arc::from(TWO.as_bytes())).expect("a stream");
         let files = Files::default();
-        let holds = crate::json!({"spec": {"list": [{"name": "live"}, {"name": "x"}, {"name": "y"}]}});
+        let holds = crate::tree::json!({"spec": {"list": [{"name": "live"}, {"name": "x"}, {"name": "y"}]}});
         let path = Path::parse("spec.list[1].name").expect("a path");
         let found = Origins::of(&stream.objects.objects()[1], &files).find(&path, Some(&holds));
         assert_eq!((found.file, found.line), (None, 14));

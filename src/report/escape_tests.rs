@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn what_a_stream_calls_the_places_of_a_late_value_is_written_out() {
-    let mut late: LateValueReport = crate::tree::from_value(crate::json!({
+    let mut late: LateValueReport = crate::tree::from_value(crate::tree::json!({
         "name": "vip", "state": "resolved", "places": 1,
         "filled": [{"object": "A x\u{202e}y", "path": "data[\"k\u{202e}\"]", "line": 3}],
         "attempts": [{"source": "env V\u{202e}", "state": "key-missing", "keys": ["a\u{202e}b"]}]
@@ -49,7 +49,7 @@ fn what_a_ci_service_takes_for_a_command_is_broken_up_and_an_address_is_not() {
     ] {
         assert_eq!(line(text), expected);
         assert_eq!(line(&line(text)), expected);
-        let value = crate::json!({ text: text });
+        let value = crate::tree::json!({ text: text });
         let written = json(&value);
         assert_eq!(serde_json::from_str::<Value>(&written).expect("JSON"), value);
         assert_eq!(written.contains(text), line(text) == text, "{written}");
@@ -114,7 +114,7 @@ fn no_place_of_a_report_can_hold_a_sign_that_forges_it() {
 
 #[test]
 fn json_says_the_same_with_its_signs_written_out() {
-    let value = crate::json!({"a\u{9b}": "x\u{202e}\u{e0041}\u{7f} é\n\u{1b}"});
+    let value = crate::tree::json!({"a\u{9b}": "x\u{202e}\u{e0041}\u{7f} é\n\u{1b}"});
     let mut compact = serde_json::Serializer::with_formatter(Vec::new(), Visible);
     serde::Serialize::serialize(&value, &mut compact).expect("memory");
     for text in [String::from_utf8(compact.into_inner()).expect("text"), json(&value)] {
@@ -125,7 +125,7 @@ fn json_says_the_same_with_its_signs_written_out() {
 
 #[test]
 fn values_are_written_out_with_their_keys() {
-    let mut tree = crate::json!({"a\u{1b}": ["x\u{202e}", {"b": "one\ntwo\u{7f}"}]});
+    let mut tree = crate::tree::json!({"a\u{1b}": ["x\u{202e}", {"b": "one\ntwo\u{7f}"}]});
     value(&mut tree);
-    assert_eq!(tree, crate::json!({"a\\u{1b}": ["x\\u{202e}", {"b": "one\ntwo\\u{7f}"}]}));
+    assert_eq!(tree, crate::tree::json!({"a\\u{1b}": ["x\\u{202e}", {"b": "one\ntwo\\u{7f}"}]}));
 }

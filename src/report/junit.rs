@@ -44,7 +44,7 @@ pub(crate) fn write(reports: &[Report], out: &mut dyn Write) -> io::Result<()> {
     let suites: Vec<Suite> =
         reports.iter().zip(&labels).flat_map(|(report, label)| suites(report, &own(label))).collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
-    let context = crate::json!({
+    let context = crate::tree::json!({
         "tests": sum(|suite| suite.cases.len()),
         "failures": sum(|suite| suite.failures),
         "errors": sum(|suite| suite.errors),

@@ -282,7 +282,7 @@ fn listed(value: Value) -> Value {
     let Value::Object(map) = value else { return value };
     let mut pairs: Vec<(Text, Value)> = map.into_iter().collect();
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
-    pairs.into_iter().map(|(name, value)| crate::json!({"name": name, "value": value})).collect()
+    pairs.into_iter().map(|(name, value)| crate::tree::json!({"name": name, "value": value})).collect()
 }
 
 /// A list of arguments as a map; the last one of a name wins.

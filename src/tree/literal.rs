@@ -6,86 +6,83 @@ use super::{List, Map, Text, Value};
 
 /// A tree from JSON as it is written in the source: `json!({"spec": {"replicas": 3}})`. Expressions in it are anything that
 /// serialises.
-#[macro_export]
 macro_rules! json {
-    (null) => { $crate::facade::tree::Value::Null };
+    (null) => { $crate::tree::Value::Null };
     ([ $($items:tt)* ]) => {{
         #[expect(clippy::allow_attributes, reason = "an empty list changes nothing.")]
         #[allow(unused_mut, reason = "an empty list changes nothing.")]
-        let mut list: ::std::vec::Vec<$crate::facade::tree::Value> = ::std::vec::Vec::new();
-        $crate::json_items!(list $($items)*);
-        $crate::facade::tree::Value::Array(list.into())
+        let mut list: ::std::vec::Vec<$crate::tree::Value> = ::std::vec::Vec::new();
+        $crate::tree::literal::json_items!(list $($items)*);
+        $crate::tree::Value::Array(list.into())
     }};
     ({ $($entries:tt)* }) => {{
         #[expect(clippy::allow_attributes, reason = "an empty map changes nothing.")]
         #[allow(unused_mut, reason = "an empty map changes nothing.")]
-        let mut map = $crate::facade::tree::Map::new();
-        $crate::json_entries!(map () $($entries)*);
-        $crate::facade::tree::Value::Object(map)
+        let mut map = $crate::tree::Map::new();
+        $crate::tree::literal::json_entries!(map () $($entries)*);
+        $crate::tree::Value::Object(map)
     }};
     ($value:expr) => {{
         #[expect(clippy::allow_attributes, reason = "which of the two counts depends on the type.")]
         #[allow(unused_imports, reason = "which of the two counts depends on the type.")]
-        use $crate::facade::tree::literal::{Serialised as _, Tree as _};
-        (&$crate::facade::tree::literal::Leaf(&$value)).tree()
+        use $crate::tree::literal::{Serialised as _, Tree as _};
+        (&$crate::tree::literal::Leaf(&$value)).tree()
     }};
 }
 
 /// The items of a list.
-#[doc(hidden)]
-#[macro_export]
 macro_rules! json_items {
     ($list:ident) => {};
     ($list:ident null $(, $($rest:tt)*)?) => {
-        $list.push($crate::json!(null));
-        $( $crate::json_items!($list $($rest)*); )?
+        $list.push($crate::tree::literal::json!(null));
+        $( $crate::tree::literal::json_items!($list $($rest)*); )?
     };
     ($list:ident [ $($inner:tt)* ] $(, $($rest:tt)*)?) => {
-        $list.push($crate::json!([ $($inner)* ]));
-        $( $crate::json_items!($list $($rest)*); )?
+        $list.push($crate::tree::literal::json!([ $($inner)* ]));
+        $( $crate::tree::literal::json_items!($list $($rest)*); )?
     };
     ($list:ident { $($inner:tt)* } $(, $($rest:tt)*)?) => {
-        $list.push($crate::json!({ $($inner)* }));
-        $( $crate::json_items!($list $($rest)*); )?
+        $list.push($crate::tree::literal::json!({ $($inner)* }));
+        $( $crate::tree::literal::json_items!($list $($rest)*); )?
     };
     ($list:ident $value:expr $(, $($rest:tt)*)?) => {
-        $list.push($crate::json!($value));
-        $( $crate::json_items!($list $($rest)*); )?
+        $list.push($crate::tree::literal::json!($value));
+        $( $crate::tree::literal::json_items!($list $($rest)*); )?
     };
 }
 
 /// The entries of a map; the words of a key are gathered up to its colon.
-#[doc(hidden)]
-#[macro_export]
 macro_rules! json_entries {
     ($map:ident ()) => {};
     ($map:ident ($($key:tt)+) : null $(, $($rest:tt)*)?) => {
-        $map.insert($($key)+, $crate::json!(null));
-        $( $crate::json_entries!($map () $($rest)*); )?
+        $map.insert($($key)+, $crate::tree::literal::json!(null));
+        $( $crate::tree::literal::json_entries!($map () $($rest)*); )?
     };
     ($map:ident ($($key:tt)+) : [ $($inner:tt)* ] $(, $($rest:tt)*)?) => {
-        $map.insert($($key)+, $crate::json!([ $($inner)* ]));
-        $( $crate::json_entries!($map () $($rest)*); )?
+        $map.insert($($key)+, $crate::tree::literal::json!([ $($inner)* ]));
+        $( $crate::tree::literal::json_entries!($map () $($rest)*); )?
     };
     ($map:ident ($($key:tt)+) : { $($inner:tt)* } $(, $($rest:tt)*)?) => {
-        $map.insert($($key)+, $crate::json!({ $($inner)* }));
-        $( $crate::json_entries!($map () $($rest)*); )?
+        $map.insert($($key)+, $crate::tree::literal::json!({ $($inner)* }));
+        $( $crate::tree::literal::json_entries!($map () $($rest)*); )?
     };
     ($map:ident ($($key:tt)+) : $value:expr $(, $($rest:tt)*)?) => {
-        $map.insert($($key)+, $crate::json!($value));
-        $( $crate::json_entries!($map () $($rest)*); )?
+        $map.insert($($key)+, $crate::tree::literal::json!($value));
+        $( $crate::tree::literal::json_entries!($map () $($rest)*); )?
     };
     ($map:ident ($($key:tt)*) $next:tt $($rest:tt)*) => {
-        $crate::json_entries!($map ($($key)* $next) $($rest)*);
+        $crate::tree::literal::json_entries!($map ($($key)* $next) $($rest)*);
     };
 }
 
+pub(crate) use {json, json_entries, json_items};
+
 /// An expression of `json!`.
 #[derive(Debug)]
-pub struct Leaf<'v, T: ?Sized>(pub &'v T);
+pub(crate) struct Leaf<'v, T: ?Sized>(pub &'v T);
 
 /// What is a tree already, or a text.
-pub trait Tree {
+pub(crate) trait Tree {
     /// The tree.
     fn tree(&self) -> Value;
 }
@@ -123,7 +120,7 @@ trees!(
 );
 
 /// Everything else that serialises.
-pub trait Serialised {
+pub(crate) trait Serialised {
     /// The tree.
     fn tree(&self) -> Value;
 }

@@ -6,7 +6,6 @@
 mod convert;
 mod equal;
 mod list;
-#[doc(hidden)]
 pub(crate) mod literal;
 mod map;
 mod place;
@@ -16,14 +15,13 @@ mod wire;
 use std::fmt;
 
 pub(crate) use list::List;
+pub(crate) use literal::json;
 pub use map::Map;
 pub(crate) use place::Place;
 pub(crate) use serde_json::Number;
 pub(crate) use smol_str::SmolStr as Text;
 pub use wire::from_value;
 pub(crate) use wire::to_value;
-
-pub use crate::json;
 
 /// A value of JSON.
 #[derive(Clone, Default)]

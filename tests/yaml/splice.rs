@@ -1,7 +1,8 @@
 //! Edits in place: each style, each place, and every other byte untouched.
 
-use rollgate::facade::tree::{Value, json};
+use rollgate::facade::tree::Value;
 use rollgate::facade::yaml::{self, Edit, New, NodeId, Segment, Spot, Tree};
+use serde_json::json;
 
 fn node(tree: &Tree<'_>, path: &[&str]) -> NodeId {
     let path: Vec<Segment> = path.iter().map(|key| Segment::from(*key)).collect();
@@ -142,6 +143,6 @@ fn whole_values() {
         ("{a: , b: c}\n", json!("n"), "{a: \"n\", b: c}\n"),
         ("a: b", json!({"k": ["v", 1.5, true]}), "a: {\"k\": [v, 1.5, true]}"),
     ] {
-        assert_eq!(set(before, &["a"], value).as_deref(), Ok(after), "{before}");
+        assert_eq!(set(before, &["a"], value.into()).as_deref(), Ok(after), "{before}");
     }
 }

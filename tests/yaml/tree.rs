@@ -1,14 +1,14 @@
 //! Questions to a tree: lookups as Kubernetes sees the document, spans as it is written.
 
-use rollgate::facade::tree::json;
 use rollgate::facade::yaml::{self, NodeKind, Scalar, Segment, Style};
+use serde_json::json;
 
 #[test]
 fn lookups_see_what_kubernetes_sees() {
     let text =
         "base: &b {a: 1, c: 2}\nx:\n  a: 0\n  <<: *b\n  c: 3\n  c: 4\n  yes: y\n  0777: o\nz: *b\nlist: [p, {q: r}]\n";
     let tree = yaml::read(text.as_bytes()).expect("readable");
-    let value = |path: &[Segment]| tree.at(path).map(|node| tree.value(node).expect("small"));
+    let value = |path: &[Segment]| tree.at(path).map(|node| serde_json::Value::from(tree.value(node).expect("small")));
     assert_eq!(value(&["x".into(), "a".into()]), Some(json!(1)), "a merge wins over what stands before it");
     assert_eq!(value(&["x".into(), "c".into()]), Some(json!(4)), "the last of equal keys wins");
     assert_eq!(value(&["x".into(), "true".into()]), Some(json!(true)));

@@ -88,7 +88,7 @@ fn a_template_of_a_new_name_becomes_the_old_one_and_so_do_its_references() {
     let text = String::from_utf8(bytes).expect("text");
     let template = text.split("---\n").next().expect("a document");
     assert_eq!(value(template)["metadata"]["name"], "old");
-    assert_eq!(value(template)["spec"], crate::json!({"size": "small", "more": 1}));
+    assert_eq!(value(template)["spec"], crate::tree::json!({"size": "small", "more": 1}));
     assert!(text.ends_with("    name: old # of the day\n"), "{text}");
 }
 

@@ -10,7 +10,7 @@ use crate::store::FileError;
 
 fn pin(name: &str, value: &str) -> Pin {
     crate::tree::from_value(
-        crate::json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}),
+        crate::tree::json!({"name": name, "value": value, "source": "env X", "time": "2026-11-21T10:00:00Z"}),
     )
     .expect("a pin")
 }
