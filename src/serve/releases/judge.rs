@@ -22,6 +22,7 @@ use crate::model::quoted;
 use crate::object::Object;
 use crate::pipeline::{Apart, Judgement};
 use crate::report::{self, Report};
+use crate::session::flux::asks::{self, asks};
 use crate::session::flux::{Charts, Given, Live, Run, Scratch, Tools, artifact};
 use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Stop, Tree, Unobserved, runtime};
 use crate::tree::Value;
@@ -131,13 +132,14 @@ impl Judge {
         let tools = self.tools()?;
         let folder = tools.scratch.folder()?;
         let bytes = runtime().map_err(|stop| stop.error)?.block_on(artifact.fetch())?;
-        let unpacked = artifact::unpack(&bytes, folder.path())?;
+        let chart = artifact::unpack(&bytes, folder.path())?;
         if let Some(before) = text(&seen.release, "/status/history/0/chartName") {
-            let about = std::fs::read(unpacked.chart.join("Chart.yaml"))?;
+            let about = std::fs::read(chart.join("Chart.yaml"))?;
             let about = crate::yaml::read_json(&about, crate::yaml::Span { start: 0, end: about.len() })?;
             ensure!(text(&about, "/name") == Some(before), "{}", reinstalls("the name of its chart"));
         }
-        let tools = Tools { charts: Charts { told: vec![(None, unpacked.chart)], ..Charts::default() }, ..tools };
+        let asks = asks(&chart)?;
+        let tools = Tools { charts: Charts { told: vec![(None, chart)], ..Charts::default() }, ..tools };
         let given = Given {
             objects: vec![Object::from_value(source.clone(), 0)?],
             home: name.namespace.clone(),
@@ -150,11 +152,7 @@ impl Judge {
         };
         let apart = |bytes: &[u8], again: &[u8]| {
             let mut unread = Vec::new();
-            if let Some(template) = &unpacked.asks {
-                unread.push(unseen(format!(
-                    "{template} asks the cluster while Helm renders (lookup), which finds nothing here"
-                )));
-            }
+            unread.extend(asks.as_deref().map(|template| unseen(asks::said(template))));
             if bytes != again {
                 unread.push(unseen("its chart renders another stream each time".to_owned()));
             }

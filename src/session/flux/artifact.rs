@@ -80,26 +80,13 @@ impl Artifact {
     }
 }
 
-/// A chart that was unpacked.
-#[derive(Debug)]
-pub(crate) struct Unpacked {
-    /// The chart, inside of the folder that was told.
-    pub chart: PathBuf,
-    /// A template that asks the cluster while it is rendered, which nobody does here.
-    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the gate goes on without a chart that asks"))]
-    pub asks: Option<String>,
-}
-
 /// Unpacks a chart below `folder`.
 ///
 /// # Errors
 /// When it is no chart, or leads out of its folder.
-pub(crate) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
-    let (mut root, mut asks) = (None, None);
+pub(crate) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<PathBuf> {
+    let mut root = None;
     each(bytes, "", 0, &mut |depth, name, text| {
-        if asks.is_none() && name.contains("/templates/") && looks_up(text) {
-            asks = Some(name.to_owned());
-        }
         if depth > 0 {
             return Ok(());
         }
@@ -116,11 +103,11 @@ pub(crate) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<Unpacked> {
     })?;
     let chart = folder.join(root.context("its archive is empty")?);
     ensure!(chart.join("Chart.yaml").is_file(), "its archive is no chart");
-    Ok(Unpacked { chart, asks })
+    Ok(chart)
 }
 
 /// Each file of an archive, and of the archives of charts in it.
-fn each(
+pub(super) fn each(
     bytes: &[u8],
     above: &str,
     depth: usize,
@@ -163,24 +150,14 @@ fn inside(name: &str) -> anyhow::Result<PathBuf> {
     Ok(out)
 }
 
-/// Whether a template calls `lookup`.
-fn looks_up(template: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(template);
-    text.split("{{").skip(1).any(|part| {
-        let action = part.split("}}").next().unwrap_or_default();
-        let is_comment = action.trim_start_matches('-').trim_start().starts_with("/*");
-        !is_comment && action.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == "lookup")
-    })
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::Write as _;
 
     use super::*;
     use crate::tree::json;
 
-    fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+    pub(in super::super) fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut archive = tar::Builder::new(Vec::new());
         for (name, text) in files {
             let mut header = tar::Header::new_gnu();
@@ -197,20 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_is_unpacked_and_its_questions_are_found() {
+    fn a_chart_is_unpacked() {
         let folder = tempfile::tempdir().expect("a folder");
-        let plain =
-            packed(&[("demo/Chart.yaml", b"name: demo"), ("demo/templates/a.yaml", b"a: {{ .Values.lookup1 }}")]);
-        let unpacked = unpack(&plain, folder.path()).expect("a chart");
-        assert_eq!((unpacked.chart.file_name().expect("a name"), unpacked.asks), ("demo".as_ref(), None));
-        assert_eq!(std::fs::read(unpacked.chart.join("Chart.yaml")).expect("a file"), b"name: demo");
-        let asking = b"{{- $old := lookup \"v1\" \"Secret\" \"a\" \"b\" }}";
-        let below = packed(&[("sub/Chart.yaml", b"name: sub"), ("sub/templates/s.yaml", asking)]);
-        let folder = tempfile::tempdir().expect("a folder");
+        let below = packed(&[("sub/Chart.yaml", b"name: sub")]);
         let whole = packed(&[("demo/Chart.yaml", b"name: demo"), ("demo/charts/sub.tgz", &below)]);
-        let asks = unpack(&whole, folder.path()).expect("a chart").asks.expect("it asks");
-        assert!(asks.ends_with("sub/templates/s.yaml"), "{asks}");
-        assert!(!looks_up(b"{{/* lookup */}} lookup"));
+        let chart = unpack(&whole, folder.path()).expect("a chart");
+        assert_eq!(chart.file_name().expect("a name"), "demo");
+        assert_eq!(std::fs::read(chart.join("Chart.yaml")).expect("a file"), b"name: demo");
+        assert_eq!(std::fs::read(chart.join("charts/sub.tgz")).expect("a file"), below);
     }
 
     #[test]

@@ -168,7 +168,7 @@ fn served(release: &Release, run: Run<'_>, why: String) -> anyhow::Result<Chart>
     let bytes = fetched.map_err(|error| nowhere(format!("{error:#}")))?;
     let folder = run.tools.scratch.folder()?;
     let unpacked = super::artifact::unpack(&bytes, folder.path())?;
-    let chart = open(&unpacked.chart, &unpacked.chart, Tree::here())?;
+    let chart = open(&unpacked, &unpacked, Tree::here())?;
     match mark {
         Some(mark) => chart.marked(&Some(mark), Tree::here()),
         None => Ok(Chart { _copy: Some(folder), ..chart }),

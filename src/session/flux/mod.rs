@@ -2,6 +2,7 @@
 //! command line and a controller render the same way.
 
 pub(crate) mod artifact;
+pub(crate) mod asks;
 pub(crate) mod chart;
 pub(crate) mod given;
 pub(crate) mod render;

@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::asks::{self, asks};
 use super::chart::Chart;
 use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
@@ -79,6 +80,7 @@ impl Run<'_> {
         if values::are_dropped(&release.value) {
             notes.push("its spec.values is no map, so Flux installs without it".to_owned());
         }
+        notes.extend(asks(&chart.path)?.map(|template| asks::said(&template)));
         let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
         let hidden = Hidden(secret);
         let bytes = self.template(release, &chart, &composed, &hidden)?;
