@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::sources::{at_path, blank, each, keys_beside, tidy};
 use super::web::{Address, PATIENCE};
-use crate::policy::{HttpSource, Policy, Source, duration};
+use crate::policy::{HttpSource, Policy, Source, SourceKind, duration};
 use crate::tree::Value;
 use crate::world::{Gap, SourceReading};
 use crate::yaml;
@@ -30,18 +30,19 @@ pub(crate) async fn local(
 ) -> Vec<SourceReading> {
     let mut list = Vec::new();
     for (value, place, from) in each(policy, names) {
-        let text = match from {
-            Source { file: Some(file), .. } => read_file(&folder.join(file), most(from)),
-            Source { env: Some(name), .. } => Ok(env.get(name).cloned()),
-            Source { http: Some(http), .. } => match allowed(env, "http") {
+        let text = match from.kind() {
+            SourceKind::File(file) => read_file(&folder.join(file), most(from)),
+            SourceKind::Env(name) => Ok(env.get(name).cloned()),
+            SourceKind::Http(http) => match allowed(env, "http") {
                 Ok(()) => get(http, folder, most(from)).await,
                 Err(why) => Err(why),
             },
-            Source { exec, .. } if !exec.is_empty() => match allowed(env, "exec") {
-                Ok(()) => run(exec, folder, most(from)).await,
+            SourceKind::Exec(words) => match allowed(env, "exec") {
+                Ok(()) => run(words, folder, most(from)).await,
                 Err(why) => Err(why),
             },
-            _ => continue,
+            // Objects are read with the cluster, and a template is made of what was read.
+            SourceKind::Object(_) | SourceKind::Template(_) => continue,
         };
         let mut reading = blank(value, place, from, None);
         match text.and_then(|text| text.map_or(Ok(Picked::default()), |text| pick(&text, from.path.as_deref()))) {

@@ -21,7 +21,7 @@ use super::sources::describe;
 use crate::approval::to_the_second;
 use crate::model::{Decision, Reason};
 use crate::pin::{Clear, Pin, recognises, seal};
-use crate::policy::{LateValue, PinMode, Policy, ValueType};
+use crate::policy::{LateValue, PinMode, Policy, Source, ValueType};
 use crate::report::{AttemptReport, LateState};
 use crate::world::SourceReading;
 
@@ -274,7 +274,7 @@ fn from_source(policy: &Policy, value: &LateValue, found: &Found, evidence: Evid
                 ..blank(value, LateState::Resolved, &reading.source)
             }
         }
-        Found::Nothing(_) if evidence.reach == Reach::Plan && value.from.iter().any(|from| from.object.is_some()) => {
+        Found::Nothing(_) if evidence.reach == Reach::Plan && value.from.iter().any(Source::is_object) => {
             blank(value, LateState::Symbolic, &first)
         }
         Found::Nothing(lacks) => {

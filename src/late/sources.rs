@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 
 use crate::object::{Inventory, Key, Object};
-use crate::policy::{LateValue, ObjectSource, Policy, Selector, Source};
+use crate::policy::{LateValue, ObjectSource, Policy, Selector, Source, SourceKind};
 use crate::tree::Value;
 use crate::world::{Gap, SourceReading, release};
 
@@ -38,7 +38,7 @@ impl Wanted<'_> {
 pub(crate) fn wanted<'p>(policy: &'p Policy, names: &BTreeSet<String>, namespace: Option<&str>) -> Vec<Wanted<'p>> {
     let mut list = Vec::new();
     for (value, place, from) in each(policy, names) {
-        if let Some(source) = &from.object {
+        if let SourceKind::Object(source) = from.kind() {
             let namespace = source.namespace.as_deref().or(namespace).map(str::to_owned);
             list.push(Wanted { value, place, source, namespace });
         }
@@ -231,26 +231,27 @@ pub(super) fn at_path(tree: &Value, path: &str) -> Result<Option<(String, String
 /// How a person calls a source, and the path inside it.
 #[must_use]
 pub(crate) fn describe(source: &Source, namespace: Option<&str>) -> (String, String) {
-    let path = source.path.clone().unwrap_or_default();
-    if let Some(object) = &source.object {
-        let namespace = object.namespace.as_deref().or(namespace);
-        if let Some(release) = &object.release {
-            let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            return (format!("values of release {place}{release}"), object.path.clone());
-        }
-        let name = object.selector.as_ref().map_or(object.name.clone(), |selector| format!("({selector})"));
-        let key = Key::new(&object.api_version, &object.kind, namespace, &name);
-        return (key.to_string(), object.path.clone());
-    }
-    let place = match source {
-        Source { file: Some(file), .. } => format!("file {file}"),
-        Source { env: Some(name), .. } => format!("env {name}"),
+    let place = match source.kind() {
+        SourceKind::Object(object) => return (described(object, namespace), object.path.clone()),
+        SourceKind::File(file) => format!("file {file}"),
+        SourceKind::Env(name) => format!("env {name}"),
         // A query may hold a token, so only the place is said.
-        Source { http: Some(http), .. } => format!("http {}", http.url.split(['?', '#']).next().unwrap_or_default()),
-        Source { template: Some(template), .. } => format!("template {template}"),
-        Source { exec, .. } => format!("exec {}", exec.first().map(String::as_str).unwrap_or_default()),
+        SourceKind::Http(http) => format!("http {}", http.url.split(['?', '#']).next().unwrap_or_default()),
+        SourceKind::Template(template) => format!("template {template}"),
+        SourceKind::Exec(words) => format!("exec {}", words.first().map(String::as_str).unwrap_or_default()),
     };
-    (place, path)
+    (place, source.path.clone().unwrap_or_default())
+}
+
+/// How an object is called.
+fn described(object: &ObjectSource, namespace: Option<&str>) -> String {
+    let namespace = object.namespace.as_deref().or(namespace);
+    if let Some(release) = &object.release {
+        let place = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+        return format!("values of release {place}{release}");
+    }
+    let name = object.selector.as_ref().map_or(object.name.clone(), |selector| format!("({selector})"));
+    Key::new(&object.api_version, &object.kind, namespace, &name).to_string()
 }
 
 /// A reading that found nothing yet.

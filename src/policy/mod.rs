@@ -32,7 +32,7 @@ pub(crate) use schema::fresh_schema;
 pub(crate) use schema::{
     ApprovalPlace, ApprovalTrailer, Approvals, BreakGlass, Budget, Doubt, Expectation, FieldPin, FirstInstall, Flux,
     FluxValues, Freeze, GateAnswer, Gates, HealthGates, HistoryPlace, HttpSource, Ignore, LateValue, Later,
-    ObjectSource, PinMode, Revision, Source, Unseen, UserRule, ValueType, Window,
+    ObjectSource, PinMode, Revision, Source, SourceKind, Unseen, UserRule, ValueType, Window,
 };
 pub(crate) use schema::{ClusterGates, Images, ListedRelease, Profile, SCHEMA, Workload};
 pub use schema::{Pins, Policy, StoreKind};

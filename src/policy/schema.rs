@@ -27,7 +27,7 @@ pub(crate) use self::per_cluster::ClusterGates;
 pub(crate) use self::profile::Profile;
 pub(crate) use self::releases::ListedRelease;
 pub(crate) use self::set_back::SetBack;
-pub(crate) use self::sources::{HttpSource, ObjectSource, Source};
+pub(crate) use self::sources::{HttpSource, ObjectSource, Source, SourceKind};
 pub(crate) use self::workload::Workload;
 use super::Resolve;
 
@@ -285,8 +285,7 @@ impl LateValue {
     /// Whether it must never be shown, by what the policy says of it and of its sources.
     #[must_use]
     pub fn is_secret(&self) -> bool {
-        self.secret
-            .unwrap_or_else(|| self.from.iter().filter_map(|from| from.object.as_ref()).any(ObjectSource::is_secret))
+        self.secret.unwrap_or_else(|| self.from.iter().any(Source::is_secret))
     }
 
     /// Whether it becomes secret by being written into a Secret: not where the policy says that it is none, nor where the shape of

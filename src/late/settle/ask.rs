@@ -8,7 +8,7 @@ use crate::compare::redact::is_mark;
 use crate::late::kind;
 use crate::late::sources::blank as blank_reading;
 use crate::late::{template, token};
-use crate::policy::{LateValue, Policy, Source, origins};
+use crate::policy::{LateValue, Policy, Source, SourceKind, origins};
 use crate::report::{AttemptReport, LateState, SourceState};
 use crate::world::{Gap, SourceReading};
 
@@ -42,7 +42,7 @@ pub(super) fn look(
         attempts.push(AttemptReport { source: source.clone(), state, keys });
         let why = reading.unread.clone().unwrap_or_default();
         match state {
-            SourceState::Forbidden | SourceState::Unread if evidence.reach == Reach::Plan && from.object.is_some() => {
+            SourceState::Forbidden | SourceState::Unread if evidence.reach == Reach::Plan && from.is_object() => {
                 lacks.push(format!("{source} cannot be read: {why}"));
             }
             SourceState::Forbidden | SourceState::Unread => {
@@ -144,13 +144,17 @@ fn lack(reading: &SourceReading, from: &Source, reach: Reach) -> String {
         Some(Gap::KeyMissing(keys)) => {
             format!("{place}: the object is there, the field is not; it has {}", keys.join(", "))
         }
-        _ if from.template.is_some() => format!("{place}: what it is made of is not known yet"),
-        _ if from.object.is_some() && reading.uid.is_none() && reach.is_offline() => {
-            format!("{place}: there is no such object among the files")
-        }
-        _ if from.object.is_some() && reading.uid.is_none() => format!("{place}: there is no such object yet"),
-        _ if from.object.is_some() => format!("{place}: the object is there, the field is not"),
-        _ => format!("{place} is not there"),
+        _ => match from.kind() {
+            SourceKind::Template(_) => format!("{place}: what it is made of is not known yet"),
+            SourceKind::Object(_) if reading.uid.is_none() && reach.is_offline() => {
+                format!("{place}: there is no such object among the files")
+            }
+            SourceKind::Object(_) if reading.uid.is_none() => format!("{place}: there is no such object yet"),
+            SourceKind::Object(_) => format!("{place}: the object is there, the field is not"),
+            SourceKind::File(_) | SourceKind::Env(_) | SourceKind::Http(_) | SourceKind::Exec(_) => {
+                format!("{place} is not there")
+            }
+        },
     }
 }
 

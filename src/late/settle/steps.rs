@@ -4,15 +4,16 @@ use super::{Evidence, Reach};
 use crate::late::sources::describe;
 use crate::model::Call;
 use crate::pin::Pin;
-use crate::policy::{LateValue, PinMode, Policy, Source, origins};
+use crate::policy::{LateValue, PinMode, Policy, Source, SourceKind, origins};
 
 /// Whether a value that no source has now may come by itself. A variable of this process never does, nor an object that is missing
 /// among files, nor a value that only a person gives.
 pub(in crate::late) fn may_come(policy: &Policy, value: &LateValue, reach: Reach) -> bool {
-    let comes = |from: &Source| match &from.template {
-        Some(template) => made_of(policy, template).any(|origin| may_come(policy, origin, reach)),
-        None if from.object.is_some() => reach == Reach::Cluster,
-        None => from.env.is_none(),
+    let comes = |from: &Source| match from.kind() {
+        SourceKind::Template(template) => made_of(policy, template).any(|origin| may_come(policy, origin, reach)),
+        SourceKind::Object(_) => reach == Reach::Cluster,
+        SourceKind::Env(_) => false,
+        SourceKind::File(_) | SourceKind::Http(_) | SourceKind::Exec(_) => true,
     };
     value.pin != PinMode::Manual && value.from.iter().any(comes)
 }
@@ -24,16 +25,14 @@ pub(super) fn first(policy: &Policy, value: &LateValue, evidence: Evidence<'_>) 
     }
     value.from.iter().find_map(|from| {
         let place = describe(from, evidence.namespace).0;
-        match from {
-            Source { template: Some(template), .. } => {
+        match from.kind() {
+            SourceKind::Template(template) => {
                 made_of(policy, template).find_map(|origin| first(policy, origin, evidence))
             }
-            Source { object: Some(_), .. } => {
-                Some(format!("run with --live cluster, or with {place} as it is now in --live"))
-            }
-            Source { env: Some(name), .. } => Some(format!("set {name} and run again")),
-            Source { file: Some(file), .. } => Some(format!("write {file} and run again")),
-            _ => Some(format!("run again when {place} has it")),
+            SourceKind::Object(_) => Some(format!("run with --live cluster, or with {place} as it is now in --live")),
+            SourceKind::Env(name) => Some(format!("set {name} and run again")),
+            SourceKind::File(file) => Some(format!("write {file} and run again")),
+            SourceKind::Http(_) | SourceKind::Exec(_) => Some(format!("run again when {place} has it")),
         }
     })
 }

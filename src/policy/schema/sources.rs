@@ -123,7 +123,59 @@ pub struct NamedSource {
     pub namespace: Option<String>,
 }
 
+/// What a source is, once it was unfolded. Whoever reads sources matches all of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SourceKind<'s> {
+    /// A field of a live object.
+    Object(&'s ObjectSource),
+    /// A file.
+    File(&'s str),
+    /// An environment variable.
+    Env(&'s str),
+    /// A web server.
+    Http(&'s HttpSource),
+    /// A text made of other late values.
+    Template(&'s str),
+    /// A program and its arguments.
+    Exec(&'s [String]),
+}
+
 impl Source {
+    /// What it is. A source of a platform is the object that [`Source::unfold`] made of it.
+    pub(crate) fn kind(&self) -> SourceKind<'_> {
+        // Every field is named, so that a new one cannot be forgotten here.
+        let Self {
+            object,
+            file,
+            env,
+            http,
+            exec,
+            template,
+            path: _,
+            heat: _,
+            endpoint: _,
+            service: _,
+            image: _,
+            release: _,
+        } = self;
+        None.or(object.as_ref().map(SourceKind::Object))
+            .or(file.as_deref().map(SourceKind::File))
+            .or(env.as_deref().map(SourceKind::Env))
+            .or(http.as_ref().map(SourceKind::Http))
+            .or(template.as_deref().map(SourceKind::Template))
+            .unwrap_or(SourceKind::Exec(exec))
+    }
+
+    /// Whether it is a field of a live object.
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self.kind(), SourceKind::Object(_))
+    }
+
+    /// Whether it is a Secret.
+    pub(in crate::policy) fn is_secret(&self) -> bool {
+        matches!(self.kind(), SourceKind::Object(object) if object.is_secret())
+    }
+
     /// Says a source of a platform as the field of an object that it is, so that all that follows knows objects only.
     pub(in crate::policy) fn unfold(&mut self) {
         let object =
