@@ -58,8 +58,8 @@ pub(crate) fn goes_through_another(live: &Value, rendered: &Value, applier: Appl
 }
 
 /// Whether this manager applied last in another version of the object than it does now: what is merged goes into that version, loses what is
-/// no longer applied, and comes back as the result (structured-merge-diff v6 `merge/update.go`, `prune`, `addBackDanglingItems`), so that lists
-/// that are maps there come back sorted. What others own in an older version is looked up there as a set alone and leaves the order as it is;
+/// no longer applied, and comes back as the result (structured-merge-diff v6 `merge/update.go`, `prune`, `addBackDanglingItems`), so that it is
+/// what comes back from there (`host/stored.rs`). What others own in an older version is looked up there as a set alone and leaves the order as it is;
 /// seen with Kubernetes 1.34.
 ///
 /// Updates that the host makes its own before it applies keep their version, that of the first one (client-go `util/csaupgrade`,

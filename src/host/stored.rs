@@ -1,6 +1,6 @@
-//! Lists that an older API version has as maps: read through it, the order in which they are stored does not show, and a write
-//! through it stores them sorted by name. Read beside `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API
-//! 1.14, and seen with Helm 3, Helm 4 and kubectl.
+//! What does not come back from an older API version as it went there. Lists that are maps there: read through it, the order in which they
+//! are stored does not show, and a write through it stores them sorted by name. And what cannot be left out there. Read beside
+//! `api/bootstrap/kubeadm/v1beta1/conversion.go` (ConvertToArgs) of Cluster API 1.14, and seen with Helm 3, Helm 4 and kubectl.
 
 use super::last_applied::LAST_APPLIED;
 use crate::kinds::contract::CONVERSION_DATA;
@@ -8,7 +8,7 @@ use crate::kinds::fields::{annotation, text};
 use crate::kinds::remembered::{Remembered, remembered};
 use crate::object::{ApiVersion, Key, Object};
 use crate::providers::kind;
-use crate::providers::kubeadm::ARGUMENTS;
+use crate::providers::kubeadm::{ARGUMENTS, PARTITIONS};
 use crate::schema;
 use crate::tree::Value;
 
@@ -44,9 +44,9 @@ pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut 
     }
 }
 
-/// Sorts such lists of an object, as they come back from an older version. Where it is not sure that they go there, a list that would
-/// come back as it is live keeps the order in which it is written.
-pub(super) fn sort(key: &Key, object: &mut Value, unless_live: Option<&Value>) {
+/// An object as it comes back from an older version. Where it is not sure that it goes there, a list that would come back as it is live
+/// keeps the order in which it is written.
+pub(super) fn come_back(key: &Key, object: &mut Value, unless_live: Option<&Value>) {
     let Some(place) = kind(key).config_place() else { return };
     for list in ARGUMENTS {
         let at = format!("{place}{list}");
@@ -56,6 +56,13 @@ pub(super) fn sort(key: &Key, object: &mut Value, unless_live: Option<&Value>) {
         let live = unless_live.and_then(|live| live.pointer(&at)).and_then(Value::as_array);
         if live.is_none_or(|live| !live.iter().eq(&sorted)) {
             *items = sorted.into();
+        }
+    }
+    // `layout` must be there in v1beta1, so that none comes back as false (the fuzzers of the conversions of Cluster API 1.14 leave none out).
+    let partitions = object.pointer_mut(&format!("{place}{PARTITIONS}")).and_then(Value::as_array_mut);
+    for partition in partitions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if partition.get("layout").is_none() {
+            partition.insert("layout", Value::Bool(false));
         }
     }
 }

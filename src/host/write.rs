@@ -167,7 +167,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
             if comes_from_another(before.live, rendered, applier) {
                 // Without that version nothing is converted (`prune` of the same file); then what differs from live counts.
                 let live = Some(before.live).filter(|_| !before.definition.has_older_versions());
-                stored::sort(before.key, &mut predicted, live);
+                stored::come_back(before.key, &mut predicted, live);
             }
             AfterWrite::sure(predicted)
         }

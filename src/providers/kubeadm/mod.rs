@@ -36,6 +36,9 @@ pub(crate) const ARGUMENTS: [&str; 6] = [
     "/joinConfiguration/nodeRegistration/kubeletExtraArgs",
 ];
 
+/// Disks that are cut into partitions, below the config of a machine.
+pub(crate) const PARTITIONS: &str = "/diskSetup/partitions";
+
 /// How people call it.
 pub(crate) const TITLE: &str = "kubeadm";
 
