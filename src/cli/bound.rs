@@ -96,7 +96,7 @@ pub(super) fn watch() {
                 let limit = memory::limit().unwrap_or_default() / (1024 * 1024);
                 end(
                     &format!(
-                        "the {limit} MiB of memory that there are do not suffice; give more, or judge less at once"
+                        "{limit} MiB of memory are not enough; give more, or judge less at once"
                     ),
                     Exit::Undecided,
                 );

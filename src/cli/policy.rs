@@ -202,9 +202,9 @@ fn test(folder: &Path, told: &Told, outside: &mut Outside<'_>) -> Result<Exit, S
         say(outside, &line)?;
     }
     if failed > 0 {
-        return Err(Stop::usage(anyhow!("{failed} of {} cases are not as they say", cases.len())));
+        return Err(Stop::usage(anyhow!("{failed} of {} cases did not come out as expected", cases.len())));
     }
-    say(outside, &format!("all {} cases are as they say", cases.len()))?;
+    say(outside, &format!("{0} of {0} cases came out as expected", cases.len()))?;
     Ok(Exit::Allow)
 }
 

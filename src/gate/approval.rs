@@ -83,7 +83,7 @@ pub(crate) fn written(policy: &Policy, source: &str, rendered: &Inventory, home:
     let maps = objects.filter(|key| key.group.is_empty() && key.kind == contract::CONFIG_MAP);
     let reason = |key: &Key| {
         let (gate, message, next) = if names.contains(&key.name.as_str()) && is_here(key, home) {
-            let message = format!("{key}: the policy says that approvals are kept there, and the stream writes it");
+            let message = format!("{key}: the policy keeps approvals there, and the stream writes it");
             ("approval", message, "take it out of the chart; rollgate approve writes it")
         } else if own.is_some_and(|(namespace, name)| key.name == name && is_here(key, Some(namespace))) {
             let message = format!("{key}: the policy of this run is kept there, and the stream writes it");

@@ -207,7 +207,7 @@ pub(crate) fn written(policy: &Policy, rendered: &Inventory, home: Option<&str>)
     };
     let keys = rendered.objects().iter().map(|object| &object.key).filter(is_it);
     keys.map(|key| {
-        let message = format!("{key}: the policy says that it is noted there what went out, and the stream writes it");
+        let message = format!("{key}: the policy keeps the history of what went out there, and the stream writes it");
         let decision = if policy.profile == Profile::Observe { Decision::Warn } else { Decision::Hold };
         Reason::new("budget.history", decision, message).with_remedy("take it out of the chart".to_owned()).of(key)
     })

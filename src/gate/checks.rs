@@ -73,7 +73,7 @@ fn acts(check: &Value) -> Option<String> {
         other => other.to_string(),
     });
     Some(match condition(check, "RemediationAllowed") {
-        Some("False") => format!("{count}, more than it may replace; it replaces none until fewer are"),
+        Some("False") => format!("{count}, more than it may replace; it replaces none until there are fewer"),
         _ if limit.as_deref() == Some("100%") => {
             format!("{count}, and it may replace all of them at once (100%); a rollout now would compete with it")
         }

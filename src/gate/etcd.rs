@@ -103,7 +103,7 @@ impl<'j> Plane<'_, 'j> {
             let learners = self.members.learners();
             let waits = || {
                 format!(
-                    "{} only learns and is no voter yet; its controller takes no step until it is one",
+                    "{} is a learner and no voter yet; its controller takes no step until it is one",
                     learners.join(", ")
                 )
             };

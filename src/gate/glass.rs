@@ -95,21 +95,21 @@ fn refusal(judged: &Judged<'_>, reasons: &[Reason], entry: &Approval) -> Result<
     let doubts = gates(&|reason| reason.decision == Decision::Undecided);
     let holds = gates(&|reason| reason.decision == Decision::Hold);
     if doubts.is_empty() && holds.is_empty() {
-        return Err("nothing is held, so there was nothing to break; take it away".to_owned());
+        return Err("nothing is held, so there is nothing to break; leave it out".to_owned());
     }
     if !rules.break_glass.allow {
         return Err("the policy does not allow it (approvals.breakGlass)".to_owned());
     }
     let Some(by) = entry.by.as_deref() else {
-        return Err("nobody is known to do it, and who did it is written down; set USER".to_owned());
+        return Err("who does it is not known, and that must be written down; set USER".to_owned());
     };
     let name = by.split(" (").next().unwrap_or(by);
     let wanted = &rules.break_glass.by;
     if !wanted.is_empty() && !wanted.iter().any(|one| one == by || one == name) {
-        return Err(format!("it is by {by}, and the policy lets {} do it", wanted.join(", ")));
+        return Err(format!("it is by {by}, and the policy allows only {}", wanted.join(", ")));
     }
     if !doubts.is_empty() {
-        return Err(format!("no doubt is lifted by it: {}", doubts.join(", ")));
+        return Err(format!("it lifts no doubt: {}", doubts.join(", ")));
     }
     let fixed: Vec<&str> = holds.iter().copied().filter(|gate| !can_lift(gate)).collect();
     if !fixed.is_empty() {

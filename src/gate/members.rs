@@ -116,7 +116,7 @@ impl<'j> Members<'j> {
         let mut out = Vec::new();
         let learners = self.learners();
         if !learners.is_empty() {
-            out.push(format!("{} only learns and is no voter yet", learners.join(", ")));
+            out.push(format!("{} is a learner and no voter yet", learners.join(", ")));
         }
         for (name, healthy) in &self.orphans {
             out.push(format!("member {name} has no Machine{}", if *healthy { "" } else { " and is not ready" }));

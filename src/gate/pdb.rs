@@ -135,7 +135,7 @@ fn kept(budget: &Budget, going: &HashMap<&str, Going<'_>>, rule: Option<&str>, a
     let Some(pods) = &budget.pods else {
         let first = going.values().min_by_key(|one| &one.machine)?;
         let message = format!(
-            "{}: {name} allows no disruption ({state}); on which Nodes its Pods are could not be read, so a drain may not end",
+            "{}: {name} allows no disruption ({state}); which Nodes its Pods are on could not be read, so a drain might never end",
             first.owner.owner
         );
         let answer = if answer == Decision::Hold { Decision::Undecided } else { answer };

@@ -152,7 +152,7 @@ impl<'j> RollingVip<'_, 'j> {
         match announced?.is_empty() || !(addresses.is_empty() || addresses.iter().any(is_name)) {
             true => Ok(Holder::None),
             false => Err(Blind::of((
-                "MetalLB announces addresses, and which of them the control plane is reached at is not told as an address",
+                "MetalLB announces addresses, and the control plane endpoint is not known as an address",
                 "see which Node announces it: ServiceL2Status objects in the workload cluster",
             ))),
         }
@@ -164,7 +164,7 @@ impl<'j> RollingVip<'_, 'j> {
         let lasts = lease.seconds.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(15);
         match (&lease.holder, age) {
             (None, _) => {
-                Holder::Split(format!("{name} of kube-vip has no holder, so no Node has its virtual IP for sure"))
+                Holder::Split(format!("{name} of kube-vip has no holder, so nobody can say which Node has its virtual IP"))
             }
             (Some(node), Some(age)) if age > lasts.saturating_mul(STALE) => Holder::Split(format!(
                 "{name} of kube-vip was not renewed by {node} for {age} seconds, and lasts {lasts}: nobody can say who has the virtual IP"
@@ -178,7 +178,7 @@ impl<'j> RollingVip<'_, 'j> {
     fn nobody(&self) -> String {
         let addresses = self.addresses();
         let at = match addresses.is_empty() {
-            true => "an address that nobody told".to_owned(),
+            true => "an unknown address".to_owned(),
             false => addresses.into_iter().collect::<Vec<_>>().join(", "),
         };
         format!(

@@ -70,10 +70,10 @@ impl Sort {
 /// The doubt about what was not there, or not looked at.
 fn arrives(run: &Run<'_>, object: &Object) -> Option<Unread> {
     let why = match carried::is_proven_new(run, &object.key) {
-        false => "what it was before is not known, and all is judged as the present ones do",
+        false => "what it was before is not known, and all is judged by the present ones",
         // A definition that is new has no objects yet.
         true if Sort::of(&object.key) == Some(Sort::Definition) || !carried::has_compared(run) => return None,
-        true => "it is new beside objects of Cluster API, and all is judged as the present ones do",
+        true => "it is new beside objects of Cluster API, and all is judged by the present ones",
     };
     Some(Unread {
         what: "what another controller or definition does to Machines".to_owned(),
@@ -117,7 +117,7 @@ fn controller(object: &Object, before: &Value, after: &Value) -> Option<Unread> 
     let how = if was == is { "its settings change".to_owned() } else { format!("{was} -> {is}") };
     Some(Unread {
         what: format!("what another {provider} does to Machines"),
-        why: format!("{}: {how}, and all is judged as the present one does", object.key),
+        why: format!("{}: {how}, and all is judged by the present one", object.key),
         remedy: REMEDY.to_owned(),
         keys: vec![object.key.clone()],
     })

@@ -129,7 +129,7 @@ impl<'a> Run<'a> {
     pub(super) fn doubt_end(&mut self, live: &Object, when: &str) {
         self.out.doubts.push(Unread {
             what: format!("whether {} is gone when {when}", live.key),
-            why: "it is being deleted, and one of that name can be made only once it is gone".to_owned(),
+            why: "it is being deleted, and another one of that name can be made only once it is gone".to_owned(),
             remedy: "wait until it is gone".to_owned(),
             keys: vec![live.key.clone()],
         });

@@ -56,7 +56,7 @@ impl Run<'_> {
     /// is not there.
     fn cannot_be_new(&self) -> Option<String> {
         let is_replace = self.world.host.kind == Some(HostKind::Kubectl) && self.way == Some(WriteMethod::Replace);
-        is_replace.then(|| "kubectl replace writes only what is there already, and fails at what is not".to_owned())
+        is_replace.then(|| "kubectl replace writes only objects that exist, and fails for all others".to_owned())
     }
 
     /// Adds the pair of a changed object; one that stays as it is adds nothing.

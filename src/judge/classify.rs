@@ -72,7 +72,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     }
     out.warnings.extend(differ.into_iter().map(|(name, version)| {
         format!(
-            "the version of {name} is not known, and not all do the same: what is said is the worst of them, such as {version} (--provider {name}=VERSION tells which)"
+            "the version of {name} is not known, and versions differ: the worst of them counts, such as {version} (--provider {name}=VERSION tells which)"
         )
     }));
     out.warnings.extend(open::torn(&torn));

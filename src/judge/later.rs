@@ -63,12 +63,12 @@ impl Subject<'_> {
         match place.iter().try_fold(&assessment.new, |value, key| value.get(*key)).and_then(Value::as_str) {
             None => known("without a time nothing is replaced because of its age"),
             Some(time) if time.parse::<Timestamp>().is_ok_and(|time| time <= self.stage.scene.world.now) => {
-                known("the time is over, and everything is younger than it, so nothing is replaced")
+                known("the time has passed, and everything is younger, so nothing is replaced")
             }
             Some(_) if assessment.units.iter().all(|unit| unit.count == 0) => None,
             Some(_) => {
                 let because =
-                    "the time is still to come; every Machine that is older than it is replaced once it is over";
+                    "the time is still to come; every older Machine is replaced once it has passed";
                 Some(Answer::known(self.stage.rules, Effect::Rollout, rule).held(because))
             }
         }

@@ -62,7 +62,7 @@ impl Fixed {
     pub fn message(&self, path: &Path) -> String {
         if self.rule == CONTENT {
             format!(
-                "the webhook refuses another content under the same name ({path}); new content needs a template of another name and a moved reference"
+                "the webhook refuses new content under the same name ({path}); make a template with a new name and point the reference at it"
             )
         } else {
             format!("the webhook refuses another value of {path} later")

@@ -180,9 +180,9 @@ pub(super) fn write(report: &DryRunReport, paint: Paint, out: &mut dyn Write) ->
     for object in &report.objects {
         let place = object.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
         let said = match object.answer {
-            DryRunAnswer::Different => "would be held otherwise than predicted",
+            DryRunAnswer::Different => "would be stored otherwise than predicted",
             DryRunAnswer::Refused => "is refused, which was not predicted",
-            DryRunAnswer::Accepted => "is not refused as was predicted",
+            DryRunAnswer::Accepted => "is not refused, although that was predicted",
             DryRunAnswer::NotAsked => "was not asked about",
         };
         let because = if object.because.is_empty() { String::new() } else { format!(": {}", object.because) };

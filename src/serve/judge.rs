@@ -216,7 +216,7 @@ impl Judge {
             late.retain(|key| self.cache.get(key).is_none());
             let Some(first) = late.first() else { return Ok(absent) };
             if Instant::now() >= until {
-                return Err(format!("{first} is there and was not heard of yet; try again"));
+                return Err(format!("{first} exists and was not heard of yet; try again"));
             }
             self.cache.changes(until.min(Instant::now() + Duration::from_millis(50))).await;
         }

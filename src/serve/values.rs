@@ -72,7 +72,7 @@ impl Publisher {
     /// Publishes until it is told to stop. What is being written then is written whole: it is one request.
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
         let told = |is: bool| {
-            let said = if is { "this replica publishes values now" } else { "this replica publishes values no more" };
+            let said = if is { "this replica publishes values now" } else { "this replica no longer publishes values" };
             self.log.line("info", said, json!({}));
         };
         tokio::select! {

@@ -159,7 +159,7 @@ impl Commitment<'_> {
             Noted::Done => return Ok(None),
             Noted::Gone(why) | Noted::Failed(why) => why,
         };
-        let text = format!("the glass stays whole, as it cannot be written down: {why}");
+        let text = format!("the glass stays whole, because its use cannot be written down: {why}");
         Ok(Some(Reason::new(glass::GATE, Decision::Hold, text).with_next(self.approvals.clone())))
     }
 

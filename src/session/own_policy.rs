@@ -31,7 +31,7 @@ impl Trees {
             [.., _] if of.len() > SHOWN => format!("{} and {} more", of[..SHOWN].join(", "), of.len() - SHOWN),
             all => all.join(", "),
         };
-        let looser = (!looser.is_empty()).then(|| format!("once it is merged more passes: {}", list(&looser)));
+        let looser = (!looser.is_empty()).then(|| format!("once it is merged, more passes: {}", list(&looser)));
         let other = (!other.is_empty()).then(|| format!("other changes: {}", list(&other)));
         let parts: Vec<String> = looser.into_iter().chain(other).collect();
         if parts.is_empty() {

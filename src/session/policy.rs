@@ -94,7 +94,7 @@ pub(crate) fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -
         (None, Untold::Look(near)) => policy::find(near).map_err(Stop::usage)?,
         (None, Untold::Refuse) => {
             return Err(Stop::usage(anyhow!(
-                "no policy was told; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
+                "no policy is named; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
             )));
         }
     };

@@ -120,7 +120,7 @@ fn a_reason_opens_the_gate_for_an_hour_and_not_for_ever() {
 fn who_may_not_and_what_cannot_be_written_down_leave_it_whole() {
     let program = program();
     program.file("rollgate.yaml", &allowed(", by: [anna]"));
-    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "it is by ci, and the policy lets anna do it");
+    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "it is by ci, and the policy allows only anna");
     program.file("rollgate.yaml", &allowed(", by: [ci]"));
     assert_eq!(broken(&program, "new.yaml", "12:00", &[]).code, Some(0));
     std::fs::remove_file(program.home().join("approvals.yaml")).expect("a file");
@@ -138,7 +138,7 @@ fn who_may_not_and_what_cannot_be_written_down_leave_it_whole() {
     program.file("rollgate.yaml", &allowed(""));
     let mut nobody = installing(&program, "12:00", &[]);
     nobody.args(["--break-glass", REASON, "-o", "json=report.json", "-o", "human"]).env_remove("USER");
-    whole(&program, &ran_of(&program, nobody), 3, "nobody is known to do it");
+    whole(&program, &ran_of(&program, nobody), 3, "who does it is not known");
     let odd = install(&program, "new.yaml", "12:00", &["--break-glass", "a\nb"]);
     assert!(odd.code == Some(2) && odd.stderr.contains("say it in one line"), "{}", odd.stderr);
 }
@@ -160,7 +160,7 @@ fn it_lifts_no_doubt_no_placeholder_and_no_pin() {
     command.args(["--break-glass", REASON, "-o", "json=report.json", "-o", "human"]);
     command.env("KUBECONFIG", "/nowhere");
     let unread = ran_of(&program, command);
-    whole(&program, &unread, 4, "no doubt is lifted by it: read");
+    whole(&program, &unread, 4, "it lifts no doubt: read");
     // Where nothing is held there is nothing to break.
     program.file("same.yaml", &text.replace("v1.31.1", "v1.31.0"));
     let idle = broken(&program, "same.yaml", "12:00", &[]);

@@ -76,7 +76,7 @@ fn a_team_keeps_its_own_cases() {
     let ran = program.run(&["policy", "test", "cases"], b"");
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (Some(0), "ok    large\nok    small\nall 2 cases are as they say\n"),
+        (Some(0), "ok    large\nok    small\n2 of 2 cases came out as expected\n"),
         "{}",
         ran.stderr
     );

@@ -55,7 +55,7 @@ fn the_policy_of_the_base_judges_the_change() {
         ran.stdout
     );
     let looser = super::sentence(&ran.stdout, "warn policy");
-    let wanted = "this change changes its policy, which does not judge it; once it is merged more passes: gates.rollout its default -> allow";
+    let wanted = "this change changes its policy, which does not judge it; once it is merged, more passes: gates.rollout its default -> allow";
     assert_eq!(looser, format!("warn policy  {wanted}"), "{}", ran.stdout);
     assert_eq!(worktrees(&program), 1);
 }

@@ -420,7 +420,7 @@ fn a_change_to_a_flux_repository_is_previewed_release_by_release() {
             &[("apps/edge.yaml", "  interval: 10m\n", "  interval: 10m\n  driftDetection: {mode: enabled}\n")],
             4,
             &["-/- undecided"],
-            "write over what has drifted",
+            "correcting drift",
         ),
         (
             "suspended",

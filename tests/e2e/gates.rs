@@ -137,7 +137,7 @@ impl Stage<'_> {
         let path = format!("/apis/{CAPI}/namespaces/{}/machinehealthchecks", self.space.namespace);
         self.space.bench.api.create(&path, &check);
         self.tell(&machine, "Sick", "True");
-        self.holds("health.remediation", "it replaces none until fewer are");
+        self.holds("health.remediation", "it replaces none until there are fewer");
         // The only Machine of a control plane is never replaced: it waits for somebody.
         let limit = json!({"spec": {"remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "100%"}}}});
         self.merge("machinehealthchecks", "check", &limit);

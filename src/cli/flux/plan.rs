@@ -226,7 +226,7 @@ impl Change<'_> {
             // The object itself says that what waited is let go.
             Some((Ok(was), _)) if was.wakes(release) => return Err(None),
             Some((Ok(was), _)) if was.corrects() != release.corrects() => {
-                return Err(Some("Flux begins or ends to write over what has drifted, which no file shows".to_owned()));
+                return Err(Some("Flux starts or stops correcting drift, which no file shows".to_owned()));
             }
             Some((Ok(was), Some(Ok(before)))) => {
                 if let Some(why) = moved(was, before, release, after) {

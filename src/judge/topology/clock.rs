@@ -51,7 +51,7 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, pat
         .unwrap_or_default();
     if is_future(stage, time) {
         let answer = Answer::known(stage.rules, Effect::Rollout, RuleId::of("topology/clock"));
-        return Some(answer.held("the time is still to come; what is older than it is replaced once it is over"));
+        return Some(answer.held("the time is still to come; what is older is replaced once it has passed"));
     }
     if is_due(stage, key, old, (word, name), time) {
         // The pack's own words.

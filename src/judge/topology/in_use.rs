@@ -105,7 +105,7 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
     match in_use {
         InUse::Template(used, have) => {
             if let Some((place, _)) = drift(stage, part, &made.spec, have) {
-                let says = format!("{name} of the class says another thing than the one in use ({place})");
+                let says = format!("{name} of the class differs from the one in use ({place})");
                 return Some((Effect::Rollout, says));
             }
             let mut spec = stage.written_before(used)?.get("spec")?.clone();
@@ -124,7 +124,7 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
             let gone = owned(stage, part, key).map(|owned| left_out::take(&mut new["spec"], &of_template(owned), said));
             let says = match (gone.iter().flatten().next(), drift) {
                 (Some(place), _) => format!("{name} of the class no longer says what {key} does ({place})"),
-                (None, Some((place, _))) => format!("{name} of the class says another thing than {key} ({place})"),
+                (None, Some((place, _))) => format!("{name} of the class differs from {key} ({place})"),
                 (None, None) => return None,
             };
             if let Some(mirror) = kind(key).mirror {

@@ -154,7 +154,7 @@ impl Judge {
             let mut unread = Vec::new();
             unread.extend(asks.as_deref().map(|template| unseen(asks::said(template))));
             if bytes != again {
-                unread.push(unseen("its chart renders another stream each time".to_owned()));
+                unread.push(unseen("its chart renders a different stream each time".to_owned()));
             }
             Apart { unread, ..Apart::default() }
         };

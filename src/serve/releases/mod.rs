@@ -116,7 +116,7 @@ impl Gate {
         let keeper = Arc::clone(&self);
         tasks.spawn(async move {
             let told = |is: bool| {
-                let said = if is { "this replica gates releases now" } else { "this replica gates releases no more" };
+                let said = if is { "this replica gates releases now" } else { "this replica no longer gates releases" };
                 keeper.log.line("info", said, json!({}));
                 keeper.wake.notify_one();
             };

@@ -265,7 +265,7 @@ fn removed(state: Option<&State>, seen: &Observed, verdict: Option<&Verdict>) ->
         return NextStep::forget(None);
     }
     if !seen.asked || state.phase == Phase::Theirs || state.phase.is_open() && seen.suspended {
-        let line = "it goes without being uninstalled, as Flux has it with what a person suspends";
+        let line = "it goes without being uninstalled, as Flux does with what a person suspends";
         return NextStep::forget(say("NotUninstalled", true, line));
     }
     let age = age(state.since, seen.now);
