@@ -49,7 +49,7 @@ pub struct Policy {
     /// Where pins are kept.
     #[serde(default)]
     pub pins: Pins,
-    /// What the gates do of which `gates` says nothing, and whether they hold at all.
+    /// What the gates do that `gates` does not mention, and whether any gate holds at all.
     #[serde(default, skip_serializing_if = "Profile::is_default")]
     pub profile: Profile,
     /// What each gate does.
@@ -58,10 +58,10 @@ pub struct Policy {
     /// Gates of some clusters; the first entry that a cluster fits counts, and `gates` for all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_cluster: Vec<ClusterGates>,
-    /// Whether the clusters that are managed may be asked themselves. Where nothing is said, none of them ever is.
+    /// Whether the workload clusters may be asked themselves. By default none of them ever is.
     #[serde(default, skip_serializing_if = "Workload::is_nothing")]
     pub workload: Workload,
-    /// Which servers may be asked whether the images of new Machines are still there. Where nothing is said, none of them ever is.
+    /// Which servers may be asked whether the images of new Machines are still there. By default none ever is.
     #[serde(default, skip_serializing_if = "Images::is_nothing")]
     pub images: Images,
     /// Where forecasts are kept, to be compared later with what came.
@@ -70,7 +70,7 @@ pub struct Policy {
     /// What `rollgate serve` does for Flux. Where nothing is said, only HelmReleases that ask for it are gated, and nothing is published.
     #[serde(default, skip_serializing_if = "Flux::is_nothing")]
     pub flux: Flux,
-    /// Where a person's yes to one change counts. Where nothing is said, none counts.
+    /// Where a person's yes to one change counts. By default none counts.
     #[serde(default, skip_serializing_if = "Approvals::is_nowhere")]
     pub approvals: Approvals,
     /// Wanted changes: they pass the gate of their effect with what must move with them, and nothing else in the same render does.
@@ -79,7 +79,7 @@ pub struct Policy {
     /// What a post-renderer does with a stream that is held because fields of it replace or destroy Machines.
     #[serde(default, skip_serializing_if = "SetBack::is_never")]
     pub set_back: SetBack,
-    /// What is said of what a stream does not show.
+    /// What to do about what a stream does not show.
     #[serde(default)]
     pub unseen: Unseen,
     /// The releases that `plan --all` judges in one run.
@@ -186,7 +186,7 @@ pub struct LateValue {
     /// The values that a value of type `enum` may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
-    /// Whether the stream need not hold it: then it is no sign of a wrong placeholder that neither stands there.
+    /// Whether the stream may lack it: then it is no sign of a wrong placeholder if neither it nor its placeholder is there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     /// Whether it is filled in where it stands in the key of a field too; otherwise such a place holds the install.
@@ -212,7 +212,7 @@ pub enum FirstInstall {
     /// It does not go out.
     #[default]
     Hold,
-    /// The placeholder goes out, where no field that it stands in replaces a Machine when it changes. That is judged, not believed.
+    /// The placeholder goes out, if no field that holds it replaces a Machine when it changes. That is judged, not believed.
     PlaceholderOk,
     /// The placeholder goes out as it is, whatever the value does to Machines later.
     Skip,
@@ -331,8 +331,9 @@ pub struct Pins {
     /// A file, beside the policy unless the path is absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Whom secret values are encrypted to: recipients of age (`age1...`). Who has a key (`ROLLGATE_AGE_KEY_FILE`, `SOPS_AGE_KEY_FILE`)
-    /// gets a value back from its pin when its source is gone. Without recipients a pin only recognises a secret value.
+    /// Whom secret values are encrypted to: recipients of age (`age1...`). Whoever has a key (`ROLLGATE_AGE_KEY_FILE`,
+    /// `SOPS_AGE_KEY_FILE`) gets a value back from its pin when its source is gone. Without recipients a pin only recognises a secret
+    /// value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub encrypt_to: Vec<String>,
     /// Fields that stay what they are once they are there, whatever a later render says of them.
@@ -368,10 +369,10 @@ impl Pins {
 pub struct FieldPin {
     /// Kind of the objects, such as `RKE2ControlPlane`.
     pub kind: String,
-    /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place. `metadata.name` of a template keeps its name,
-    /// and that of the references to it, where nothing but the name is new.
+    /// Where they stand, as a path of the packs: `*` is one key, `[*]` a list place. `metadata.name` keeps the name of a template, and the
+    /// references to it, if nothing but the name is new.
     pub path: String,
-    /// `once` keeps what was there on first sight, `manual` what `value` says, and `follow` takes what each render says and tells of it.
+    /// `once` keeps the first value, `manual` keeps what `value` says, and `follow` takes what each render says and reports it.
     #[serde(default)]
     pub pin: PinMode,
     /// What the field is, where only a person sets it.
@@ -379,7 +380,7 @@ pub struct FieldPin {
     pub value: Option<crate::tree::Value>,
 }
 
-/// What is said of what a stream does not show.
+/// What to do about what a stream does not show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -389,11 +390,11 @@ pub struct Unseen {
     /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data.
     pub inside: Doubt,
     /// Controllers of Cluster API in the stream itself that are new beside its objects or get another image or other settings, and
-    /// other definitions of their kinds: what these call out of date is not judged. With `plan --upgrade` it is what no mirror
-    /// computes of the new version; `allow` says that like `warn`.
+    /// other definitions of their kinds: what these call out of date is not judged. With `plan --upgrade` it is what no mirror computes of
+    /// the new version; `allow` then acts like `warn`.
     pub controllers: Doubt,
-    /// A new object that nothing compares, such as a ConfigMap, where the right is missing to see whether one of that name is there
-    /// already: Helm refuses the release where it belongs to nobody or to another one.
+    /// A new object that nothing compares, such as a ConfigMap, if the right is missing to see whether one of that name exists: Helm
+    /// refuses the release if it belongs to nobody or to another release.
     /// Also an object of the last manifest that is applied again on the server's side, where nobody can see who else holds it.
     pub ownership: Doubt,
 }

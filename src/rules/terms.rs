@@ -14,7 +14,7 @@ pub(crate) const TERMS: &[Term] = &[
     gate("none", "Nothing of the change reaches a Machine.", "Nothing to do."),
     gate(
         "in-place",
-        "The change is propagated to Machines that run, and none is replaced. It reads each judged change. Default: allow. Not asked where none reaches Machines in place.",
+        "The change reaches running Machines, and none is replaced. It reads each judged change. Default: allow. Not asked where none reaches Machines in place.",
         "Nothing to do, unless gates.inPlace says otherwise.",
     ),
     gate(
@@ -50,11 +50,11 @@ pub(crate) const TERMS: &[Term] = &[
     gate(
         "infrastructure",
         "Load balancers, networks or security groups move at once, with no Machine replaced. It reads each judged change. Default: warn. Not asked where no infrastructure moves.",
-        "Check what stands behind them, above all the endpoint of the control plane.",
+        "Check what depends on them, above all the endpoint of the control plane.",
     ),
     gate(
         "maxMachines",
-        "More Machines would go in one run than the policy allows, or their number is not known. It reads the Machines that are counted for the whole write, each once. Default: no limit. Not asked where the policy says none.",
+        "More Machines would go in one run than the policy allows, or their number is not known. It counts each Machine of the whole write once. Default: no limit. Not asked where the policy says none.",
         "Split the change, or raise gates.maxMachines in the policy.",
     ),
     gate(
@@ -65,7 +65,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "budget.perDay",
-        "With what went out in the last 24 hours more Machines would go than the policy allows; or what went out is not known, which is undecided. It \
+        "Counting the last 24 hours, more Machines would go than the policy allows; or what went out is not known, which is undecided. It \
          reads the history (gates.budget.history), in which post-renderers note each install that they let out with its Machines; an install that is \
          tried again counts once. Default: no limit. Not asked where no Machine goes, or the policy says no gates.budget.perDay.",
         "Wait until the time that the reason names, split the change, or raise gates.budget.perDay in the policy.",
@@ -93,12 +93,12 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "paused",
-        "What replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again when it does. It reads each change that something holds back. Default: the gate of what happens then. Not asked where nothing is held back.",
+        "A change that replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again then. It reads each change that something holds back. Default: the gate of what happens then. Not asked where nothing is held back.",
         "Decide now: let it through with gates.paused, or take the change back before the pause ends.",
     ),
     gate(
         "scaleIn",
-        "Machines are taken away in a number or at a place where that is dangerous, such as members of a control plane. It reads the owners that get smaller, alone and all groups of workers of a cluster together, also where the same write replaces others. Default: hold. Not asked where nothing gets smaller.",
+        "Dangerously many Machines are taken away, or members of a control plane. It reads the owners that get smaller, alone and all groups of workers of a cluster together, also where the same write replaces others. Default: hold. Not asked where nothing gets smaller.",
         "Check the new number of replicas; set gates.scaleIn or gates.maxMachines where this is wanted.",
     ),
     gate(
@@ -108,7 +108,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "freezes",
-        "Machines would go in a time in which the policy wants nothing replaced or destroyed. It reads the clock and the freezes of the policy. Default: no freezes. Not asked where no Machine is replaced, destroyed or drained because fewer are wanted.",
+        "Machines would go during a freeze of the policy, when nothing may be replaced or destroyed. It reads the clock and the freezes of the policy. Default: no freezes. Not asked where no Machine is replaced, destroyed or drained because fewer are wanted.",
         "Wait until the freeze is over, or change gates.freezes in the policy.",
     ),
     gate(
@@ -123,8 +123,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "health.remediation",
-        "A Machine is being replaced because it is broken, or a MachineHealthCheck has unhealthy Machines, which it replaces or which are more than it \
-         may replace; a rollout now would compete with it. It reads the control plane that rolls, the Machines of its cluster and its MachineHealthChecks. Default: hold. Not asked where nothing rolls.",
+        "A Machine is being replaced because it is broken, or a MachineHealthCheck has unhealthy Machines, which it replaces or which are too many to replace; a rollout now would compete with it. It reads the control plane that rolls, the Machines of its cluster and its MachineHealthChecks. Default: hold. Not asked where nothing rolls.",
         "Wait until the remediation is over; kubectl describe the MachineHealthCheck says which Machines.",
     ),
     gate(
@@ -134,12 +133,12 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "health.etcd",
-        "After a step of the rollout too few healthy members of etcd would be left for a quorum, a member only learns, or one has no Machine; or the Pods of etcd should be read and could not. It reads the conditions of the control plane and its Machines and, where the policy lets it look, the Pods of etcd. Default: hold. Not asked where no control plane rolls, or etcd is external.",
+        "After a step of the rollout too few healthy members of etcd would be left for a quorum, a member is a learner, or one has no Machine; or the Pods of etcd should be read and could not. It reads the conditions of the control plane and its Machines and, where the policy lets it look, the Pods of etcd. Default: hold. Not asked where no control plane rolls, or etcd is external.",
         "Bring the members back first; do not force this.",
     ),
     gate(
         "health.vip",
-        "The Node that has the virtual IP of a control plane goes, and whether another one takes it over is in doubt (its state, or the version of what announces the address), or nobody could see who has it. It reads Nodes, Leases, what MetalLB announces and its speakers in the workload cluster. Default: warn with workload: {read: true}, else allow. Not asked where no Machine of a control plane goes.",
+        "The Node that has the virtual IP of a control plane goes, and it is in doubt whether another one takes it over (its state, or the version of what announces the address), or nobody could see who has it. It reads Nodes, Leases, what MetalLB announces and its speakers in the workload cluster. Default: warn with workload: {read: true}, else allow. Not asked where no Machine of a control plane goes.",
         "Make another Node of the control plane able to take it over; where nobody looked, set workload: {read: true} or look there yourself.",
     ),
     gate(
@@ -179,7 +178,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "break-glass",
-        "Whoever ran the install let it through although it was held and nobody approved it (--break-glass), or could not, as that cannot be written down. \
+        "Whoever ran the install let it through although it was held and nobody approved it (--break-glass), or tried to and could not, because that cannot be written down. \
          It reads the wish, approvals.breakGlass of the policy, and the entries where approvals are kept. Default: the policy forbids it. Not asked \
          where nothing is held, and by no plan.",
         "Read the reasons below it: they are what was let through. rollgate approve --list shows who did it and when; approvals.breakGlass forbids or allows it.",
@@ -202,7 +201,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "late-value",
-        "A late value is not known, cannot be used, or policy and chart have parted.",
+        "A late value is not known, cannot be used, or policy and chart no longer agree.",
         "Wait for its source (--wait), correct the source, or its entry in the policy.",
     ),
     gate(
@@ -257,7 +256,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     finding(
         "old-template-removed",
-        "A template is deleted that Machines of an old revision are still made of.",
+        "A template is deleted that Machines of an old revision still use.",
         "Keep it until the rollout is over (helm.sh/resource-policy: keep).",
     ),
     finding(
@@ -283,7 +282,7 @@ pub(crate) const TERMS: &[Term] = &[
     finding(
         "recreated",
         "The host deletes an object and makes it anew, whether it changes or not.",
-        "Take the option away that makes the host do so (--force, Force=true, a hook).",
+        "Remove what makes the host do so (--force, Force=true, a hook).",
     ),
     finding(
         "removal-takes-others",
@@ -323,11 +322,11 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     decision("hold", "The install is stopped; the exit code is 3.", REVIEW),
     decision("undecided", "Something needed is not known. It is never treated as allow; the exit code is 4.", GRANT),
-    exit("0", "Allow: the install may go on. A post-renderer prints the stream with this code only.", "Nothing to do."),
+    exit("0", "Allow: the install may go on. A post-renderer prints the stream only with this code.", "Nothing to do."),
     exit(
         "1",
-        "An internal error, or an output that cannot be written. Nothing is said about the install.",
-        "Free the output; else report it, with the message.",
+        "An internal error, or an output that cannot be written. It says nothing about the install.",
+        "Make the output writable; if it is, report the error with its message.",
     ),
     exit(
         "2",
@@ -339,7 +338,7 @@ pub(crate) const TERMS: &[Term] = &[
     late(
         "unused",
         "Nothing in the stream needs it.",
-        "Nothing to do, or its placeholder is mistyped: then there is a finding late-value-unseen.",
+        "Nothing to do, unless its placeholder is mistyped: then there is a finding late-value-unseen.",
     ),
     late("resolved", "A source gave it, and it was filled in.", "Nothing to do."),
     late("pinned", "The pin gave it; the source agrees or was not needed.", "Nothing to do."),

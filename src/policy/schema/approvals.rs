@@ -22,7 +22,7 @@ pub struct Expectation {
     /// as `spec.template.spec.files[*].content`. Such a template and the image in it need not be named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
-    /// Most Machines that all of it may take in one run; no limit where nothing is said.
+    /// Most Machines that all of it may take in one run; no limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_machines: Option<u64>,
     /// When it ends.
@@ -51,8 +51,8 @@ pub struct Approvals {
     /// The places: `configmap/NAME` in the namespace of the release, a file beside the policy, or a trailer in a commit of the change
     /// that is judged. New ones go to the first.
     pub from: Vec<ApprovalPlace>,
-    /// Whose approvals count; everybody's who may write to such a place where nothing is said. The names are those that the
-    /// program was told when they were given: the right to write is what proves them. In a trailer it is the mail address of whoever
+    /// Whose approvals count; by default everybody's who may write to such a place. The names are those that the program was told when
+    /// they were given: only the right to write proves them. In a trailer it is the mail address of whoever
     /// made the commit, which its signature proves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
@@ -69,9 +69,9 @@ pub struct Approvals {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct BreakGlass {
-    /// Whether it may be done. Where nothing is said, nobody may.
+    /// Whether it may be done. By default nobody may.
     pub allow: bool,
-    /// Who may; everybody who runs an install where nothing is said. The names are those that the program is told, and prove nothing.
+    /// Who may; by default everybody who runs an install. The names are those that the program is told, and prove nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
     /// How long one reason opens the gate for one release, from its first use on; `1h` where nothing is said. So a variable that

@@ -49,14 +49,14 @@ pub struct Gates {
     /// How many Machines may go of one cluster, and in a day.
     #[serde(skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
-    /// Most Machines of one cluster that may be missing or not ok at one time while its owners roll, those that roll together counted
-    /// together; `null` for no limit.
+    /// Most Machines of one cluster that may be missing or not ok at one time while its owners roll; owners that roll together count
+    /// together. `null` for no limit.
     pub max_unavailable: Option<u64>,
     /// When rollouts may start; outside of them a rollout is held.
     pub windows: Vec<Window>,
     /// When nothing may be replaced or destroyed, whatever the windows say.
     pub freezes: Vec<Freeze>,
-    /// What a change does that replaces or deletes Machines once a pause or another block ends.
+    /// What to do with a change that replaces or deletes Machines once a pause or another block ends.
     pub paused: Later,
     /// What the state of the cluster does.
     pub health: HealthGates,
@@ -108,8 +108,8 @@ pub struct Budget {
     /// The same for each cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_cluster_and_day: Option<u64>,
-    /// Where it is noted what went out: `configmap/NAME` in the namespace of the release, `configmap/NAMESPACE/NAME` for releases of
-    /// several namespaces, or a file that all runs share.
+    /// Where to note what went out: `configmap/NAME` in the namespace of the release, `configmap/NAMESPACE/NAME` for releases of several
+    /// namespaces, or a file that all runs share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<HistoryPlace>,
 }
@@ -235,7 +235,7 @@ pub struct HealthGates {
     /// nobody looked, and `hold` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vip: Option<GateAnswer>,
-    /// A Machine goes whose drain waits for a PodDisruptionBudget that allows no disruption. It is asked of the workload cluster, as
+    /// The drain of a Machine that goes waits for a PodDisruptionBudget that allows no disruption. It is asked of the workload cluster, as
     /// `vip` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pdb: Option<GateAnswer>,

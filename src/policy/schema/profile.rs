@@ -11,7 +11,7 @@ use crate::tree::{Value, json};
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Also holds what lands with the next new Machine and what moves infrastructure, and says what is in place or a number.
+    /// Also holds what lands with the next new Machine and what moves infrastructure, and warns of changes in place and in number.
     Strict,
     /// Holds what replaces, destroys or is refused.
     #[default]

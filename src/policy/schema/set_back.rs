@@ -12,7 +12,7 @@ pub enum SetBack {
     /// All of it goes out, or nothing.
     #[default]
     Never,
-    /// Fields that replace or destroy Machines are set back to what they were, and the rest goes out; where what is left still holds, nothing
+    /// Fields that replace or destroy Machines are set back to what they were, and the rest goes out; if the rest still holds, nothing
     /// does.
     Rolling,
 }

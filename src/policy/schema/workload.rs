@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Workload {
-    /// Whether Nodes, two Leases of kube-vip, PodDisruptionBudgets, Pods of etcd and what MetalLB announces are read in a cluster of
-    /// which Machines go. Needs the right to `get` the Secret `<cluster>-kubeconfig`; without it nothing of a cluster is ever contacted.
+    /// Whether Nodes, two Leases of kube-vip, PodDisruptionBudgets, Pods of etcd and what MetalLB announces are read in a cluster whose
+    /// Machines go. Needs the right to `get` the Secret `<cluster>-kubeconfig`; without it nothing of a cluster is ever contacted.
     pub read: bool,
     /// How long one cluster may take to answer all of it; 10s where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
