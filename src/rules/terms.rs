@@ -54,7 +54,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "maxMachines",
-        "More Machines would go in one run than the policy allows, or their number is not known. It counts each Machine of the whole write once. Default: no limit. Not asked where the policy says none.",
+        "More Machines would go in one run than the policy allows, or their number is not known. It reads the Machines of the whole write and counts each once. Default: no limit. Not asked where the policy says none.",
         "Split the change, or raise gates.maxMachines in the policy.",
     ),
     gate(
