@@ -41,17 +41,17 @@ pub struct ApproveArgs {
     /// One install uses it up.
     #[arg(long)]
     pub once: bool,
-    /// Only these gates, of those that hold; all of them where nothing is said.
+    /// Only these gates, of those that hold; by default all of them.
     #[arg(long, value_name = "GATE,...", value_delimiter = ',')]
     pub gates: Vec<String>,
-    /// The report with that digest, as `-o json=FILE` wrote it, where it comes from another machine.
+    /// The report with that digest, as `-o json=FILE` wrote it, if it comes from another machine.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// The place, where the policy has several: as it stands there, such as configmap/rollgate-approvals, the path of a file, or
     /// git-trailer. For a trailer the message of the commit is printed: | git commit --allow-empty -S -F -
     #[arg(long, value_name = "PLACE")]
     pub to: Option<String>,
-    /// Make the commit with the trailer: on HEAD, with nothing in it, signed where the policy wants that.
+    /// Make the commit with the trailer: empty, on HEAD, and signed if the policy wants that.
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     pub make_commit: bool,
     /// Show what was approved, and what became of it.
@@ -63,10 +63,10 @@ pub struct ApproveArgs {
     /// How a list is printed.
     #[arg(long, short, value_enum, requires = "list")]
     pub output: Option<ListFormat>,
-    /// The policy, which says where approvals are kept; rollgate.yaml is looked for upward where none is told.
+    /// The policy, which says where approvals are kept; by default the nearest rollgate.yaml upward.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE")]
     pub policy: Option<String>,
-    /// Namespace of the release, where the ConfigMap is; that of the report where nothing is said.
+    /// Namespace of the release, where the ConfigMap is; by default that of the report.
     #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
     pub namespace: Option<String>,
     /// Context of the kubeconfig.

@@ -57,7 +57,7 @@ pub enum Command {
     /// Say yes to exactly the change of one report, show what was approved, or take it back.
     #[command(after_long_help = examples::APPROVE)]
     Approve(super::approve::ApproveArgs),
-    /// Say which Machines are out of date or were replaced, by which field, and who wrote it; and what is due by itself.
+    /// Say which Machines are out of date or were replaced, by which field, who wrote it, and what is due by itself.
     #[command(after_long_help = examples::WHY)]
     Why(super::why::WhyArgs),
     /// Compare earlier forecasts with what happened to the Machines, as a matrix of this fleet (policy: `forecasts`).
@@ -67,7 +67,7 @@ pub enum Command {
     /// code, a state of a late value, or `last` for the last held report.
     #[command(after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Look through the policy, show what is in force, or try it on a team's own cases.
+    /// Check the policy, show what is in force, or try it on a team's own cases.
     #[command(after_long_help = examples::POLICY)]
     Policy(super::policy::PolicyArgs),
     /// Save what a plan reads, to be judged again without the cluster (`plan --live FILE`).
@@ -90,7 +90,7 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write that of every command into a folder.
+    /// Print the manual page, or write the pages of all commands into a folder.
     Man {
         /// The folder.
         folder: Option<PathBuf>,
@@ -136,7 +136,7 @@ pub struct PlanArgs {
     /// Two Git revisions instead of a stream and a cluster.
     #[command(flatten)]
     pub revisions: super::revisions::RevisionArgs,
-    /// Judge every release that the policy lists (`releases`), in parallel, in one report with the worst exit code; --release and
+    /// Judge every release that the policy lists (`releases`), in parallel, with one report and the worst exit code; --release and
     /// --namespace choose among them.
     #[arg(long, conflicts_with_all = ["paths", "chart", "render", "base", "explain_reads"])]
     pub all: bool,
@@ -164,11 +164,11 @@ pub struct PlanArgs {
 /// What is asked beside the verdict.
 #[derive(Debug, Clone, Args)]
 pub struct AlsoShown {
-    /// Also ask the API server what it would hold after the same writes (dryRun=All), and show where its answer is not what
-    /// was predicted; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
+    /// Also ask the API server what it would store after the same writes (dryRun=All), and show where its answer differs from the
+    /// prediction; whichever is worse counts. Needs the rights to write (see docs/rbac.yaml).
     #[arg(long, conflicts_with = "base_ref")]
     pub dry_run_server: bool,
-    /// Print what is read from the cluster, for what, and how much that was; judge nothing. Exit 4 where something could not be read.
+    /// Print what is read from the cluster, for what, and how much; judge nothing. Exit 4 if something could not be read.
     #[arg(long, conflicts_with = "output")]
     pub explain_reads: bool,
 }
@@ -224,7 +224,7 @@ impl From<Commit> for session::Commit {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "How it is judged")]
 pub struct CommonArgs {
-    /// The policy: a file, a ConfigMap of the cluster, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` wants to be told.
+    /// The policy: a file, a ConfigMap of the cluster, or `none` for the safe defaults. `plan` looks for rollgate.yaml upward; `post-render` must be told.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|configmap/[NAMESPACE/]NAME|none")]
     pub policy: Option<String>,
     /// What was told of it, where that of the base counts.
@@ -245,33 +245,33 @@ pub struct CommonArgs {
     /// Namespace of the release.
     #[arg(long, short = 'n', env = "ROLLGATE_NAMESPACE")]
     pub namespace: Option<String>,
-    /// Namespace of the release record, where it is not that of the release (`storageNamespace` of a Flux HelmRelease), or
-    /// of the Application of Argo CD, where it is not argocd.
+    /// Namespace of the release record, if it is not that of the release (`storageNamespace` of a Flux HelmRelease), or of the Application
+    /// of Argo CD, if it is not argocd.
     #[arg(long, env = "ROLLGATE_STORAGE_NAMESPACE", value_name = "NAMESPACE")]
     pub storage_namespace: Option<String>,
     /// Context of the kubeconfig.
     #[arg(long, value_name = "NAME")]
     pub kube_context: Option<String>,
-    /// Who writes; detected where nothing is said.
+    /// Who writes; detected by default.
     #[arg(long, value_enum)]
     pub host: Option<HostKind>,
-    /// How it writes; told from the host and the release record where nothing is said.
+    /// How it writes; by default taken from the host and the release record.
     #[arg(long, value_enum)]
     pub method: Option<WriteMethod>,
-    /// It takes fields that other managers own, as with --force-conflicts of Helm 4 and kubectl.
+    /// It takes over fields that other managers own, as --force-conflicts of Helm 4 and kubectl does.
     #[arg(long)]
     pub force_conflicts: bool,
-    /// What is written is a stored revision (`helm rollback`); --base is the last manifest. `helm rollgate rollback` says it.
+    /// The stream is a stored revision that is written again (`helm rollback`); --base is the last manifest. `helm rollgate rollback` sets this.
     #[arg(long, hide = true)]
     pub rolls_back: bool,
-    /// kubectl deletes what it applied before and is not rendered, as with `kubectl apply --prune`; --base is what it applied last.
+    /// kubectl deletes what it applied before and the stream lacks (`kubectl apply --prune`); --base is what it applied last.
     #[arg(long)]
     pub prune: bool,
     /// How the report is written: FORMAT or FORMAT=FILE, several times if wanted. Formats: human, json, markdown, sarif, junit,
     /// gitlab, github, html.
     #[arg(long, short = 'o', value_name = "FORMAT[=FILE]")]
     pub output: Vec<String>,
-    /// Of the report for people only the verdict, the reasons and the table of Machines.
+    /// Leave the evidence out of the report for people: show the verdict, the reasons and the table of Machines.
     #[arg(long)]
     pub summary: bool,
     /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.
@@ -286,8 +286,7 @@ pub struct CommonArgs {
     /// Longest time for reading.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
-    /// A snapshot that is older than this is no answer: the run is undecided. Where nothing is said, one older than an hour is
-    /// warned about.
+    /// A snapshot older than this is no answer: the run is undecided. By default one older than an hour is a warning.
     #[arg(long, value_name = "DURATION")]
     pub max_age: Option<String>,
     /// Longest time to wait for late values; overrides the policy's.
@@ -301,10 +300,10 @@ pub struct ExplainArgs {
     /// A rule id, a field, a kind, a word of a report, or `last`.
     #[arg(required_unless_present = "check_pack")]
     pub what: Option<String>,
-    /// Look through a file with rules of your own and say everything that is wrong with it.
+    /// Check a file with rules of your own and report everything that is wrong with it.
     #[arg(long, value_name = "FILE", conflicts_with = "what")]
     pub check_pack: Option<PathBuf>,
-    /// The policy whose rules are explained too; rollgate.yaml is looked for upward where none is told.
+    /// The policy whose rules are explained too; by default the nearest rollgate.yaml upward.
     #[arg(long, env = "ROLLGATE_POLICY", value_name = "FILE|none")]
     pub policy: Option<String>,
     /// A file with rules of your own; several times if wanted.
@@ -324,7 +323,7 @@ pub struct HelmArgs {
 /// What `helm` can do.
 #[derive(Debug, Subcommand)]
 pub enum HelmCommand {
-    /// Link the plugins that fit the Helm that runs this, each where it does no harm.
+    /// Link the plugins for the Helm that runs this, each where it does no harm.
     Setup {
         /// The Helm to ask for its version.
         #[arg(long, env = "HELM_BIN", default_value = "helm")]
@@ -332,7 +331,7 @@ pub enum HelmCommand {
         /// Say what would be linked, and link nothing.
         #[arg(long)]
         dry_run: bool,
-        /// Print only what HELM_PLUGINS has to be for this Helm to find them.
+        /// Print only the value of HELM_PLUGINS with which this Helm finds them.
         #[arg(long)]
         path: bool,
     },

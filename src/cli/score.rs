@@ -21,10 +21,10 @@ use crate::world::{files, history};
 /// Options of `score`.
 #[derive(Debug, Args)]
 pub struct ScoreArgs {
-    /// Forecasts from then on: a length of time, or a time as RFC 3339 writes it.
+    /// Forecasts since then: a length of time, or a time in RFC 3339.
     #[arg(long, value_name = "DURATION|RFC3339", default_value = "720h")]
     pub since: String,
-    /// How long a write is given until what it does is over.
+    /// How long a write has until its effect counts as over.
     #[arg(long, value_name = "DURATION", default_value = "15m")]
     pub settle: String,
     /// A file with forecasts, instead of the place that the policy names.

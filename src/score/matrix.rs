@@ -15,7 +15,7 @@ use crate::world::World;
 pub(crate) struct ScoreScope {
     /// Forecasts from then on.
     pub since: Timestamp,
-    /// How long a write is given until what it does is over.
+    /// How long a write has until its effect counts as over.
     pub settle: SignedDuration,
 }
 

@@ -49,7 +49,7 @@ pub struct RenderArgs {
     /// The chart, a folder or an archive, where it is not in this repository; of one HelmRelease by its name.
     #[arg(long, value_name = "[[NAMESPACE/]NAME=]PATH")]
     pub chart: Vec<String>,
-    /// The folder that GitRepositories stand for; the repository of this folder where nothing is said.
+    /// The folder that GitRepositories stand for; by default the repository of this folder.
     #[arg(long, value_name = "DIR")]
     pub repo_root: Option<PathBuf>,
     /// Where sources and values are found.
@@ -61,10 +61,10 @@ pub struct RenderArgs {
     /// The Helm that renders charts.
     #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
     pub helm: PathBuf,
-    /// What runs post-renderers: kustomize or kubectl; the first of them on the path where nothing is said.
+    /// What runs post-renderers: kustomize or kubectl; by default the first of them on the path.
     #[arg(long, value_name = "PROGRAM")]
     pub kustomize: Option<PathBuf>,
-    /// Namespace of what names none.
+    /// Namespace of objects that name none.
     #[arg(long, short = 'n', default_value = "default")]
     pub namespace: String,
     /// Context of the kubeconfig.
@@ -85,13 +85,13 @@ pub struct PlaceArgs {
     /// A GitRepository that is this repository; otherwise it is known by its address.
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
     pub repo_source: Vec<String>,
-    /// A file with ConfigMaps and Secrets that values come from.
+    /// A file with the ConfigMaps and Secrets that values come from.
     #[arg(long, value_name = "FILE")]
     pub values_from: Vec<PathBuf>,
     /// Read ConfigMaps and Secrets that no file has from the cluster, and take charts of registries as its source-controller serves them.
     #[arg(long)]
     pub from_cluster: bool,
-    /// Where source-controller is reached, such as http://127.0.0.1:8080 of a kubectl port-forward; where the sources say if nothing is said.
+    /// Where source-controller is reached, such as http://127.0.0.1:8080 of a kubectl port-forward; by default where the sources say.
     #[arg(long, value_name = "URL", requires = "from_cluster")]
     pub artifacts_at: Option<String>,
     /// A ConfigMap or Secret that is not there.

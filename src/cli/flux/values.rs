@@ -33,7 +33,7 @@ pub struct PublishArgs {
     /// Publish another value than the one that was published before, although no pin says so.
     #[arg(long)]
     pub replace: bool,
-    /// Where late values are known from.
+    /// Where late values come from.
     #[command(flatten)]
     pub known: KnownArgs,
     /// Longest time to wait for late values; overrides the policy's.

@@ -20,7 +20,7 @@ pub enum PinCommand {
         /// Print the pins as a list in JSON.
         #[arg(long)]
         json: bool,
-        /// How to print; `json` says the place too.
+        /// How to print; `json` names the place too.
         #[arg(long, short, value_enum)]
         output: Option<PinOutput>,
         /// Where the pins are.
@@ -34,7 +34,7 @@ pub enum PinCommand {
         /// Print the pin and its history as JSON.
         #[arg(long)]
         json: bool,
-        /// How to print; `json` says the place too.
+        /// How to print; `json` names the place too.
         #[arg(long, short, value_enum)]
         output: Option<PinOutput>,
         /// Where the pins are.
@@ -47,7 +47,7 @@ pub enum PinCommand {
         name: String,
         /// The value; `-` to read it from standard input.
         value: String,
-        /// Keep it readable, where neither the policy nor its type says that it is no secret.
+        /// Keep it readable even if neither the policy nor its type says that it is no secret.
         #[arg(long)]
         plain: bool,
         /// Why; kept in the history.
@@ -67,7 +67,7 @@ pub enum PinCommand {
         /// Take this value.
         #[arg(long, value_name = "VALUE")]
         value: Option<String>,
-        /// Keep it readable, where neither the policy nor its type says that it is no secret.
+        /// Keep it readable even if neither the policy nor its type says that it is no secret.
         #[arg(long)]
         plain: bool,
         /// Why; kept in the history.

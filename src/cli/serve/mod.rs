@@ -56,10 +56,10 @@ pub struct ServeArgs {
     /// Where it listens.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "[::]:9443")]
     pub listen: SocketAddr,
-    /// Whether what would be held is refused, or let through with a warning and counted.
+    /// Whether a write that would be held is refused, or let through with a warning and counted.
     #[arg(long, value_enum, default_value_t = ServeMode::Observe)]
     pub mode: ServeMode,
-    /// What becomes of a write about which nothing can be said, under --mode enforce.
+    /// What becomes of a write that cannot be judged, under --mode enforce.
     #[arg(long, value_enum, default_value_t = Then::Hold)]
     pub on_undecided: Then,
     /// What becomes of a write while the cluster is not read, under --mode enforce.
@@ -101,7 +101,7 @@ pub struct GateArgs {
     /// Publish the values that the policy names (`flux.values`) as soon as their late values are known, and hold one that moves.
     #[arg(long)]
     pub publish_values: bool,
-    /// Namespace of the Leases by which one of several replicas gates, and one publishes; that of the Pod or of the context where nothing is said.
+    /// Namespace of the Leases by which one of several replicas gates, and one publishes; by default that of the Pod or of the context.
     #[arg(long, value_name = "NAMESPACE")]
     pub lease_namespace: Option<String>,
     /// Where notification-controller takes events, such as http://notification-controller.flux-system.svc.cluster.local./
@@ -110,7 +110,7 @@ pub struct GateArgs {
     /// The Helm that renders charts.
     #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
     pub helm: PathBuf,
-    /// What runs post-renderers: kustomize or kubectl; the first of them on the path where nothing is said.
+    /// What runs post-renderers: kustomize or kubectl; by default the first of them on the path.
     #[arg(long, value_name = "PROGRAM")]
     pub kustomize: Option<PathBuf>,
 }
@@ -140,12 +140,12 @@ pub enum Then {
     Hold,
 }
 
-/// What the API server does where the webhook does not answer.
+/// What the API server does if the webhook does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FailurePolicy {
     /// The write goes on, unjudged.
     Ignore,
-    /// The write is refused, whoever makes it, but for those that are skipped.
+    /// The write is refused, whoever makes it, except the users that are skipped.
     Fail,
 }
 
@@ -170,7 +170,7 @@ pub struct ManifestArgs {
     /// The policy: a ConfigMap of the cluster, or `none` for the safe defaults.
     #[arg(long, value_name = "configmap/NAMESPACE/NAME|none", default_value = "none")]
     pub policy: String,
-    /// Whether what would be held is refused, or let through with a warning and counted.
+    /// Whether a write that would be held is refused, or let through with a warning and counted.
     #[arg(long, value_enum, default_value_t = ServeMode::Observe)]
     pub mode: ServeMode,
     /// What the API server does with a write while nobody answers: `ignore` lets it go on unjudged, `fail` refuses it.
@@ -191,17 +191,17 @@ pub struct ManifestArgs {
     /// Replicas of the server.
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     pub replicas: u8,
-    /// A user whose writes are not looked at, beside the controllers of Cluster API and the garbage collector, such as
+    /// A user whose writes are not judged, beside the controllers of Cluster API and the garbage collector, such as
     /// system:serviceaccount:kube-system:cluster-autoscaler; several times if wanted.
     #[arg(long, value_name = "USER")]
     pub skip: Vec<String>,
-    /// The label that a Secret or ConfigMap has whose writes are looked at.
+    /// The label of the Secrets and ConfigMaps whose writes are judged.
     #[arg(long, value_name = "LABEL", default_value = "cluster.x-k8s.io/cluster-name")]
     pub data_label: String,
-    /// Who makes the certificate, where none of yours is used.
+    /// Who makes the certificate, unless you bring your own.
     #[arg(long, value_enum, default_value_t = Certificates::Own)]
     pub certificates: Certificates,
-    /// The authority of a certificate of yours, in PEM; the Secret rollgate-tls has to hold tls.crt and tls.key then.
+    /// The authority of your own certificate, in PEM; the Secret rollgate-tls then has to hold tls.crt and tls.key.
     #[arg(long, value_name = "FILE", conflicts_with = "certificates")]
     pub ca_bundle: Option<PathBuf>,
 }

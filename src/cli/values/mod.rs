@@ -39,7 +39,7 @@ pub struct ValuesArgs {
     /// CERT KEY CA URL, as Helm calls a getter; the URL is rollgate://FILE?policy=FILE&namespace=NAME.
     #[arg(hide = true, num_args = 0..=4)]
     pub call: Vec<String>,
-    /// Where late values are known from.
+    /// Where late values come from.
     #[command(flatten)]
     pub known: KnownArgs,
     /// Longest time to wait for late values; overrides the policy's.

@@ -33,14 +33,14 @@ const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
 /// Options of `why`.
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// A cluster, an owner of Machines or a Machine: NAME, NAMESPACE/NAME or KIND/NAME; everything where nothing is said.
+    /// A cluster, an owner of Machines or a Machine: NAME, NAMESPACE/NAME or KIND/NAME; by default everything.
     #[arg(value_name = "CLUSTER|OWNER|MACHINE")]
     pub what: Option<String>,
-    /// What the cluster is read for, where that is not every owner of Machines in the namespace (or everywhere): rendered streams,
-    /// such as `helm get manifest` prints (`-` for standard input).
+    /// Rendered streams that say what to read, instead of every owner of Machines in the namespace (or everywhere); `helm get manifest`
+    /// prints one (`-` for standard input).
     #[arg(long, value_name = "FILE")]
     pub of: Vec<PathBuf>,
-    /// An earlier World or dump: then those of its Machines are told that were replaced since.
+    /// An earlier World or dump: then the report names those of its Machines that were replaced since.
     #[arg(long, value_name = "PATH")]
     pub before: Option<PathBuf>,
     /// Options that every judging command has; `-o` is human or json.

@@ -20,7 +20,7 @@ pub(crate) static OCI_ANY_CASE: Since = Since::new(
     "oci-any-case",
     "baremetal-operator",
     (0, 13),
-    "an image is from a registry in letters of any size (`OCI://`)",
+    "an image is from a registry whatever the case of the scheme (`OCI://`)",
 );
 /// A field says how hosts are inspected.
 pub(crate) static INSPECTION_MODE: Since = Since::new(

@@ -25,12 +25,12 @@ pub(crate) static LOCAL_MODE: Since = capi(
 );
 /// The time of a rollout counts from its very second.
 pub(crate) static AFTER_INCLUSIVE: Since =
-    capi("after-inclusive", 8, "`rollout.after` of a MachineDeployment is over in the very second that it names")
+    capi("after-inclusive", 8, "`rollout.after` of a MachineDeployment has passed in the very second that it names")
         .judging(&[Later {
             kind: MACHINE_DEPLOYMENT,
             path: "spec.rollout.after",
             effect: Effect::Rollout,
-            says: "replaces Machines in the very second that it names, and those that were made in that second too",
+            says: "replaces Machines in the very second that it names, also those that were made in that second",
         }]);
 /// CoreDNS can be skipped in the webhook too.
 pub(crate) static SKIP_COREDNS: Since = capi("skip-coredns", 8, "the webhook heeds the annotation that skips CoreDNS");
@@ -41,7 +41,7 @@ pub(crate) static REFERENCES_WITHOUT_NAMESPACE: Since =
 pub(crate) static IN_PLACE_FIELDS: Since = capi(
     "in-place-fields",
     9,
-    "other fields of a MachineDeployment's template than version, bootstrap, infrastructure and failure domain reach Machines in place",
+    "all fields of a MachineDeployment's template but version, bootstrap, infrastructure and failure domain reach Machines in place",
 );
 /// Names of control plane Machines.
 pub(crate) static MACHINE_NAMING: Since =
@@ -60,7 +60,7 @@ pub(crate) static PREFLIGHT_ON: Since =
 pub(crate) static UPGRADES_WAIT: Since = capi(
     "upgrades-wait",
     9,
-    "a topology takes no new version of any kind while parts of the cluster have not arrived at the last one",
+    "a topology takes no new version while parts of the cluster have not arrived at the last one",
 )
 .judging(&[Later {
     kind: CLUSTER,
@@ -99,7 +99,7 @@ pub(crate) static RESOURCE_SETS_FREE: Since =
 pub(crate) static V1BETA2: Since = capi(
     "v1beta2",
     11,
-    "webhooks and controllers read v1beta2: blocks that say nothing count as absent, conversion from v1beta1 drops what it cannot tell apart, and mutating webhooks add only what Go cannot leave out",
+    "webhooks and controllers read v1beta2: empty blocks count as absent, conversion from v1beta1 drops what it cannot tell apart, and mutating webhooks add only what Go cannot leave out",
 ).judging(&[
 Later { kind: KUBEADM, path: "spec.kubeadmConfigSpec.joinConfiguration.discovery.timeout", effect: Effect::Rollout, says: "replaces Machines that joined: conversion moves it to timeouts.tlsBootstrapSeconds, which is compared" },
 ]);
@@ -123,7 +123,7 @@ pub(crate) static SELECTOR_TO_ALL_SETS: Since = capi(
 );
 /// Upgrades by a plan.
 pub(crate) static UPGRADE_PLANS: Since =
-    capi("upgrade-plans", 12, "a class can list its versions or plan upgrades, over more than one minor too");
+    capi("upgrade-plans", 12, "a class can list its versions or plan upgrades, also over more than one minor");
 /// Taints of control planes.
 pub(crate) static CONTROL_PLANE_TAINTS: Since =
     capi("control-plane-taints", 13, "the Machines of a kubeadm control plane can have taints");

@@ -20,7 +20,7 @@ pub(crate) static DATA_NAME: Since = Since::new(
     "data-name",
     "metal3",
     (1, 11),
-    "a Metal3Data is called as the template in `template.name`; `templateReference` counts no more",
+    "a Metal3Data takes its name from the template in `template.name`; `templateReference` no longer counts",
 );
 /// Templates of other namespaces.
 pub(crate) static TEMPLATES_HERE: Since = Since::new(
@@ -41,7 +41,7 @@ pub(crate) static V1BETA2: Since = Since::new(
     "v1beta2",
     "metal3",
     (1, 13),
-    "v1beta2 is served: `noCloudProvider` is gone from what is filled in, and only a Metal3Cluster is written anew",
+    "v1beta2 is served: `noCloudProvider` is no longer filled in, and only a Metal3Cluster is written anew",
 );
 /// Images from registries.
 pub(crate) static OCI_IMAGES: Since =

@@ -17,7 +17,7 @@ pub(crate) static RULES_ASKED: Since = Since::new(
     "rules-asked",
     "openstack",
     (0, 15),
-    "a rule with two sources is refused for every group of a cluster, and in one that is there too",
+    "a rule with two sources is refused for every group of a cluster, also in an existing one",
 );
 /// Ids and pairs of addresses of Machines are free.
 pub(crate) static MACHINES_FREED: Since = Since::new(

@@ -9,7 +9,7 @@ pub(crate) static FIXED_TEMPLATES: Since =
         kind: "ProxmoxMachineTemplate",
         path: "spec.template.spec",
         effect: Effect::Rejected,
-        says: "is refused, where before only Machines that were made later got it",
+        says: "is refused; before, only new Machines got it",
     }]);
 
 /// All of them, from the oldest to the newest.

@@ -51,7 +51,7 @@ pub(crate) static EXACT_VERSION: Since =
         kind: CONTROL_PLANE_KIND,
         path: "spec.version",
         effect: Effect::Rollout,
-        says: "replaces Machines whose version does not say the release of RKE2 as the control plane does",
+        says: "replaces Machines whose version does not name the RKE2 release as the control plane does",
     }]);
 
 /// All of them, from the oldest to the newest.

@@ -15,7 +15,7 @@ pub(crate) static NAMING: Since = Since::new(
     "vm-naming",
     "vsphere",
     (1, 13),
-    "the names that a machine template gives to virtual machines are tried out",
+    "the webhook tries the names that a machine template gives to virtual machines",
 );
 
 /// A template of a cluster in supervisor mode has a webhook.
@@ -23,7 +23,7 @@ pub(crate) static CLUSTER_TEMPLATES: Since = Since::new(
     "cluster-templates",
     "vsphere",
     (1, 17),
-    "a cluster template in supervisor mode is asked for the gate of its subnets, as a cluster is",
+    "the webhook checks the feature gate of subnets in a cluster template in supervisor mode, as in a cluster",
 );
 
 /// A template in supervisor mode powers off hard where it does not say so.

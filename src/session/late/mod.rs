@@ -28,7 +28,7 @@ use crate::policy::{LateValue, PinMode, Policy};
 use crate::report::LateState;
 use crate::world::{LiveKind, SourceReading, World, files};
 
-/// Where late values are known from.
+/// Where late values come from.
 #[derive(Debug, Clone)]
 pub(crate) struct LateSources<'a> {
     /// The policy.
