@@ -95,9 +95,7 @@ pub(super) fn watch() {
             } else if resident > most {
                 let limit = memory::limit().unwrap_or_default() / (1024 * 1024);
                 end(
-                    &format!(
-                        "{limit} MiB of memory are not enough; give more, or judge less at once"
-                    ),
+                    &format!("{limit} MiB of memory are not enough; give more, or judge less at once"),
                     Exit::Undecided,
                 );
             }

@@ -163,9 +163,9 @@ impl<'j> RollingVip<'_, 'j> {
         let age = lease.renewed.map(|renewed| self.found.taken.duration_since(renewed).as_secs());
         let lasts = lease.seconds.and_then(|seconds| i64::try_from(seconds).ok()).unwrap_or(15);
         match (&lease.holder, age) {
-            (None, _) => {
-                Holder::Split(format!("{name} of kube-vip has no holder, so nobody can say which Node has its virtual IP"))
-            }
+            (None, _) => Holder::Split(format!(
+                "{name} of kube-vip has no holder, so nobody can say which Node has its virtual IP"
+            )),
             (Some(node), Some(age)) if age > lasts.saturating_mul(STALE) => Holder::Split(format!(
                 "{name} of kube-vip was not renewed by {node} for {age} seconds, and lasts {lasts}: nobody can say who has the virtual IP"
             )),

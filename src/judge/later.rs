@@ -67,8 +67,7 @@ impl Subject<'_> {
             }
             Some(_) if assessment.units.iter().all(|unit| unit.count == 0) => None,
             Some(_) => {
-                let because =
-                    "the time is still to come; every older Machine is replaced once it has passed";
+                let because = "the time is still to come; every older Machine is replaced once it has passed";
                 Some(Answer::known(self.stage.rules, Effect::Rollout, rule).held(because))
             }
         }
