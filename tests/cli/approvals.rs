@@ -502,7 +502,7 @@ fn a_stream_that_writes_approvals_itself_is_held() {
     for namespace in ["", ", namespace: ns"] {
         let (code, message) = map("rollgate-approvals", namespace);
         assert_eq!(code, Some(3));
-        assert!(message.contains("approvals are kept there"), "{message}");
+        assert!(message.contains("the policy keeps approvals there"), "{message}");
     }
     assert_eq!(map("rollgate-approvals", ", namespace: other").0, Some(0));
     assert_eq!(map("other", "").0, Some(0));

@@ -131,7 +131,7 @@ fn who_may_not_and_what_cannot_be_written_down_leave_it_whole() {
     std::fs::remove_file(program.home().join("approvals.yaml")).expect("a file");
     // A folder that is not there can be read as holding nothing, and not be written.
     program.file("rollgate.yaml", &allowed("").replace("approvals.yaml", "gone/approvals.yaml"));
-    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "it cannot be written down: ");
+    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "its use cannot be written down: ");
     // A ConfigMap is out of reach without the cluster.
     program.file("rollgate.yaml", &allowed("").replace("{file: approvals.yaml}", "configmap/a"));
     whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "configmap/a was not read");
