@@ -5,7 +5,7 @@ use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
 use super::place::{Merging, Place};
 use crate::hashed::{HashMap, HashSet};
-use crate::object::Path;
+use crate::object::{Path, Segment};
 use crate::schema::{Merge, SchemaNode};
 use crate::tree::{List, Map, Value};
 
@@ -207,7 +207,10 @@ pub(super) fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
                 let step = Step::Field(key.to_string());
                 let mut below = sent_fields(value, place.field(key));
                 below.owned |= !place.is_named(&step);
-                set.below.insert(step, below);
+                // A list without items that is merged by item is no field.
+                if below.owned || !below.below.is_empty() {
+                    set.below.insert(step, below);
+                }
             }
         }
         (Merging::Items(how), Value::Array(items)) => {
@@ -238,6 +241,7 @@ fn remove(
     let nothing = FieldSet::default();
     let (mut dropped, mut nulled) = (false, false);
     let items = Items::of(value, place);
+    let above = nulls.len();
     let mut gone: HashSet<&Step> = HashSet::default();
     for (step, last) in &last.below {
         let named = place.is_named(step);
@@ -255,7 +259,11 @@ fn remove(
         let kept = covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing);
         let below = place.step(step);
         let held = !sent_fields(inner, below).is_empty();
-        let at = step.field().map_or_else(|| path.clone(), |key| path.key(key));
+        let at = match (step.field(), items.0.get(step)) {
+            (Some(key), _) => path.key(key),
+            (None, Some(at)) => path.index(*at),
+            (None, None) => path.clone(),
+        };
         if remove(inner, last, kept, (below, &at), nulls) {
             gone.insert(step);
             nulled = true;
@@ -268,6 +276,7 @@ fn remove(
             dropped = true;
         }
     }
+    items.move_up(&mut nulls[above..], path, &gone);
     items.drop(value, &gone);
     dropped && !nulled && is_empty(value)
 }
@@ -295,6 +304,18 @@ impl Items {
             (Value::Object(map), Step::Field(key)) => map.get_mut(key),
             (Value::Array(items), _) => self.0.get(step).and_then(|at| items.get_mut(*at)),
             _ => None,
+        }
+    }
+
+    /// Gives paths below items the places that these have once the values at some steps are gone.
+    fn move_up(&self, below: &mut [Path], path: &Path, gone: &HashSet<&Step>) {
+        let places: Vec<usize> = gone.iter().filter_map(|step| self.0.get(*step).copied()).collect();
+        for one in below {
+            if let Some(Segment::Index(at)) = one.segments().get(path.segments().len()) {
+                let now = at - places.iter().filter(|place| *place < at).count();
+                let rest = one.segments()[path.segments().len() + 1..].iter().cloned();
+                *one = rest.fold(path.index(now), |path, segment| path.with(segment));
+            }
         }
     }
 

@@ -42,7 +42,7 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value)
     }
     worst.map(|((effect, rule), pool)| {
         let answer = Answer::known(stage.rules, effect, rule);
-        let because = format!("{pool} is built from it too: {}", answer.because);
+        let because = format!("{pool} is built from it too. {}", answer.because);
         answer.saying(because)
     })
 }

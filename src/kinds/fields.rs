@@ -191,9 +191,13 @@ pub(crate) fn says_something(block: Option<&Value>) -> bool {
     }
 }
 
-/// The map at a key, made where there is none; `None` where something else stands there.
+/// The map at a key, made where there is none or null, as a struct of Go is; `None` where something else stands there.
 pub(crate) fn map_at<'m>(map: &'m mut Map, key: &str) -> Option<&'m mut Map> {
-    map.entry(key).or_insert_with(|| json!({})).as_object_mut()
+    let value = map.entry(key).or_insert_with(|| json!({}));
+    if value.is_null() {
+        *value = json!({});
+    }
+    value.as_object_mut()
 }
 
 /// The map at a key, made where there is none and where something else stands.

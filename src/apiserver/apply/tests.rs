@@ -208,6 +208,37 @@ fn an_empty_map_that_is_sent_becomes_null_and_is_refused_unless_it_has_a_default
 }
 
 #[test]
+fn an_empty_list_of_items_that_is_sent_goes_and_is_not_refused() {
+    // Seen with Kubernetes 1.34: `readinessGates: []` of a MachineDeployment, `extraArgs: []` of kubeadm.
+    let owned = json!({"f:args": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}}}});
+    let live = live(json!({"args": [{"name": "a"}], "a": 1}), owned, json!({}));
+    assert_eq!(spec(applied(&live, json!({"args": []}), HELM)), json!({"a": 1}));
+}
+
+#[test]
+fn an_empty_map_in_an_item_is_refused_at_its_place() {
+    let texts = place(SchemaShape::Map { values: Box::new(text()), atomic: false });
+    let item = fields([("name", text()), ("labels", texts)], false);
+    let schema = fields([("items", list(item, Merge::Keys(vec!["name".to_owned()])))], false);
+    let owned = |name: &str| {
+        (format!("k:{{\"name\":\"{name}\"}}"), json!({".": {}, "f:name": {}, "f:labels": {".": {}, "f:k": {}}}))
+    };
+    let item = |name: &str, labels: Value| json!({"name": name, "labels": labels});
+    let owned: Value = ["a", "b"].map(owned).into_iter().collect();
+    let live = json!({"spec": {"items": [item("a", json!({"k": "1"})), item("b", json!({"k": "2"}))]}, "metadata": {"managedFields": [
+        {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:items": owned}}}]}});
+    let nulls = |spec: Value| match apply(&live, &json!({"spec": spec}), Some(&schema), HELM) {
+        Applied::Nulled { nulls, .. } => nulls,
+        applied => panic!("it is not null: {applied:?}"),
+    };
+    let at = |index| Path::root().key("spec").key("items").index(index).key("labels");
+    let kept = item("a", json!({"k": "1"}));
+    assert_eq!(nulls(json!({"items": [kept, item("b", json!({}))]})), [at(1)]);
+    // The first item goes, so that the second one is the first.
+    assert_eq!(nulls(json!({"items": [item("b", json!({}))]})), [at(0)]);
+}
+
+#[test]
 fn a_reference_is_written_whole() {
     let live = live(json!({"ref": {"name": "a", "namespace": "n"}}), json!({"f:ref": {}}), json!({}));
     assert_eq!(spec(applied(&live, json!({"ref": {"name": "b"}}), HELM)), json!({"ref": {"name": "b"}}));

@@ -13,7 +13,7 @@ use crate::model::RuleId;
 use crate::object::Path;
 use crate::object::go_seconds;
 
-use crate::tree::{Value, json};
+use crate::tree::{Map, Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("capd/rejected");
@@ -62,10 +62,11 @@ fn cluster(kind: &str, object: &mut Value) {
     let Some(spec) = object.as_object_mut().and_then(|map| map_at(map, "spec")) else { return };
     if kind == "DevCluster" {
         let Some(backend) = map_at(spec, "backend") else { return };
-        if backend.get("docker").is_none() && backend.get("inMemory").is_none() {
+        let is_none = |backend: &Map, name: &str| backend.get(name).is_none_or(Value::is_null);
+        if is_none(backend, "docker") && is_none(backend, "inMemory") {
             backend.insert("docker".to_owned(), json!({}));
         }
-        if backend.get("docker").is_none() {
+        if is_none(backend, "docker") {
             return;
         }
     }
