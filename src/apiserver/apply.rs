@@ -351,7 +351,7 @@ fn conflict<'e, 'm>(
 ) -> Option<Applied> {
     others.find_map(|entry| {
         let mut paths = Vec::new();
-        contested((Some(live), last), written(entry), &entry.fields, (root, &Path::root()), &mut paths);
+        contested((Some(live), last), written(entry), entry, &entry.fields, (root, &Path::root()), &mut paths);
         (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
     })
 }
@@ -362,6 +362,7 @@ fn conflict<'e, 'm>(
 fn contested(
     (live, last): (Option<&Value>, Option<&Value>),
     merged: &Value,
+    entry: &Ownership,
     owned: &FieldSet,
     (place, path): (Place<'_>, &Path),
     found: &mut Vec<String>,
@@ -376,7 +377,7 @@ fn contested(
             for (key, value) in merged {
                 if let Some(owned) = owned.below.get(&Step::Field(key.to_string())) {
                     let both = (live.and_then(|live| live.get(key)), last.and_then(|last| last.get(key)));
-                    contested(both, value, owned, (place.field(key), &path.key(key.as_str())), found);
+                    contested(both, value, entry, owned, (place.field(key), &path.key(key.as_str())), found);
                 }
             }
         }
@@ -395,13 +396,15 @@ fn contested(
                 let before = was_at.get(&step).map(|at| &live[*at]);
                 let last = last_at.get(&step).and_then(|at| last?.get(*at));
                 if let Some(owned) = owned.below.get(&step) {
-                    contested((before, last), item, owned, (place.item(), &path.index(at)), found);
+                    contested((before, last), item, entry, owned, (place.item(), &path.index(at)), found);
                 }
             }
         }
         // A map or a list that is sent as null is merged as an empty one.
         (_, None, Value::Null) => {}
         (_, Some(live), Value::Null) if !matches!(place.merging(live), Merging::Whole) => {}
+        // The types of the other version leave an empty text out, and what is left out is neither modified nor added.
+        (_, _, Value::String(text)) if text.is_empty() && entry.is_converted => {}
         _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
         _ => {}
     }

@@ -102,7 +102,7 @@ pub(crate) struct Ownership {
     pub(crate) subresource: String,
     /// The places.
     pub(crate) fields: FieldSet,
-    /// Whether they are named in another version than they were written in, so that the object is converted before it is looked at.
+    /// Whether they were written in another version, with other fields, so that a webhook converts the object before it is looked at.
     pub(crate) is_converted: bool,
 }
 

@@ -26,7 +26,7 @@ impl Versions<'_> {
         if entry.api_version.is_empty() || entry.api_version == version {
             return entry;
         }
-        let entry = Ownership { is_converted: true, ..entry };
+        let entry = Ownership { is_converted: converts(&entry, self.rendered), ..entry };
         let bare = || Value::from_iter([("apiVersion", entry.api_version.as_str()), ("kind", kind)]);
         let last = self.last.filter(|last| last.get("apiVersion").and_then(Value::as_str) == Some(&entry.api_version));
         let mut theirs = self.live.clone();
@@ -168,6 +168,6 @@ mod tests {
         let versions = Versions { live: &live, rendered: &live, last: None };
         let entry = owners(&live).remove(0);
         let same = versions.entry(entry.clone());
-        assert_eq!((same.fields, same.is_converted), (entry.fields, true));
+        assert_eq!((same.fields, same.is_converted), (entry.fields, false));
     }
 }

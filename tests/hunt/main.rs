@@ -375,7 +375,7 @@ fn no_forecast_is_falsely_safe() {
 
 #[test]
 fn no_refusal_is_missed() {
-    let count = number("ROLLGATE_HUNT_WRITES", 60);
+    let count = number("ROLLGATE_HUNT_WRITES", 40);
     let Some(bench) = started().filter(|_| count > 0) else { return };
     let (first, lanes) = (number("ROLLGATE_HUNT_SEED", 1), 2);
     let played: Vec<_> = std::thread::scope(|scope| {

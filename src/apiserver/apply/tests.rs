@@ -216,6 +216,17 @@ fn an_empty_list_of_items_that_is_sent_goes_and_is_not_refused() {
 }
 
 #[test]
+fn an_empty_text_contests_nothing_that_another_version_owns() {
+    // Seen with Kubernetes 1.34: `strategy: ""` of a ClusterResourceSet in v1beta2, whose strategy was written in v1beta1.
+    let live = live(json!({"ref": {"name": "a"}, "labels": {"a": "1"}}), json!({}), json!({"f:labels": {"f:a": {}}}));
+    let owned = |is_converted| owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
+    let empty = json!({"spec": {"labels": {"a": ""}}});
+    let apply = |owners| apply_owned((&live, owners), (&empty, &empty), Some(&schema()), HELM, true);
+    assert!(matches!(apply(owned(true)), Applied::Merged(_)));
+    assert!(matches!(apply(owned(false)), Applied::Conflict { .. }));
+}
+
+#[test]
 fn an_empty_map_in_an_item_is_refused_at_its_place() {
     let texts = place(SchemaShape::Map { values: Box::new(text()), atomic: false });
     let item = fields([("name", text()), ("labels", texts)], false);
