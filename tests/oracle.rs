@@ -204,7 +204,11 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
         "schemas of v0.20.0 and v0.6.11, which have no webhooks, by a recorder outside of this tree",
         "what reaches Pods and Machines",
     ),
-    ("OpenShift, by the assisted installer", "nothing", "v0.4"),
+    (
+        "OpenShift, by the assisted installer",
+        "webhook, schemas and the reconciliation of control planes of v0.4.0, by a recorder outside of this tree",
+        "how an upgrade goes, what an AgentClusterInstall does, what came after v0.4.0",
+    ),
     (
         "Hetzner (CAPH)",
         "webhooks and schemas of v1.1.8, by a recorder outside of this tree",

@@ -185,7 +185,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
 /// An apply that leaves nulls: the schema refuses those that no webhook fills in or takes away first. What a webhook makes of the others it
 /// looks at itself.
 fn nulled(before: &Before<'_>, nulls: &[Path], merged: Value) -> AfterWrite {
-    let mut sent = merged.clone();
+    let mut sent = merged;
     nulls.iter().for_each(|path| put_null(&mut sent, path.segments()));
     let filled = before.definition.filled(&sent);
     let is_null = |path: &&Path| filled.as_ref().is_none_or(|filled| path.get(filled).is_some_and(Value::is_null));
