@@ -375,7 +375,13 @@ fn contested(
             if live.is_some() || !merged.is_empty() =>
         {
             for (key, value) in merged {
-                if let Some(owned) = owned.below.get(&Step::Field(key.to_string())) {
+                let step = Step::Field(key.to_string());
+                // The types of the other version leave an empty text out, and what is left out is neither modified nor added. Under a free
+                // key, as of a label, it stays.
+                if entry.is_converted && value.as_str() == Some("") && place.is_named(&step) {
+                    continue;
+                }
+                if let Some(owned) = owned.below.get(&step) {
                     let both = (live.and_then(|live| live.get(key)), last.and_then(|last| last.get(key)));
                     contested(both, value, entry, owned, (place.field(key), &path.key(key.as_str())), found);
                 }
@@ -403,8 +409,6 @@ fn contested(
         // A map or a list that is sent as null is merged as an empty one.
         (_, None, Value::Null) => {}
         (_, Some(live), Value::Null) if !matches!(place.merging(live), Merging::Whole) => {}
-        // The types of the other version leave an empty text out, and what is left out is neither modified nor added.
-        (_, _, Value::String(text)) if text.is_empty() && entry.is_converted => {}
         _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
         _ => {}
     }

@@ -216,14 +216,20 @@ fn an_empty_list_of_items_that_is_sent_goes_and_is_not_refused() {
 }
 
 #[test]
-fn an_empty_text_contests_nothing_that_another_version_owns() {
+fn an_empty_text_contests_no_field_that_another_version_leaves_out() {
     // Seen with Kubernetes 1.34: `strategy: ""` of a ClusterResourceSet in v1beta2, whose strategy was written in v1beta1.
-    let live = live(json!({"ref": {"name": "a"}, "labels": {"a": "1"}}), json!({}), json!({"f:labels": {"f:a": {}}}));
-    let owned = |is_converted| owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
-    let empty = json!({"spec": {"labels": {"a": ""}}});
-    let apply = |owners| apply_owned((&live, owners), (&empty, &empty), Some(&schema()), HELM, true);
-    assert!(matches!(apply(owned(true)), Applied::Merged(_)));
-    assert!(matches!(apply(owned(false)), Applied::Conflict { .. }));
+    let other = json!({"f:args": {"k:{\"name\":\"a\"}": {"f:value": {}}}, "f:labels": {"f:a": {}}});
+    let live = live(json!({"args": [{"name": "a", "value": "1"}], "labels": {"a": "1"}}), json!({}), other);
+    let is_refused = |spec: Value, is_converted| {
+        let owners = owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
+        let sent = json!({"spec": spec});
+        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, true), Applied::Conflict { .. })
+    };
+    let field = json!({"args": [{"name": "a", "value": ""}]});
+    assert!(!is_refused(field.clone(), true));
+    assert!(is_refused(field, false));
+    // Under a free key the other version keeps it.
+    assert!(is_refused(json!({"labels": {"a": ""}}), true));
 }
 
 #[test]
