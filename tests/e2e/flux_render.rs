@@ -325,12 +325,17 @@ const REPOSITORY: [(&str, &str); 5] = [
 ];
 
 /// A change to that repository, judged.
-fn previewed(bench: &Bench, name: &str, change: &[(&str, &str, &str)], more: &[&str]) -> (Option<i32>, Value, String) {
+fn previewed(
+    bench: &Bench,
+    name: &str,
+    change: &[(&str, &str, &str)],
+    also: &[(&str, &str)],
+) -> (Option<i32>, Value, String) {
     let folder = bench.out.join("tests").join(name);
     fs::create_dir_all(&folder).expect("a folder");
     git(&folder, &["init", "--quiet", "--initial-branch", "main"]);
     git(&folder, &["remote", "add", "origin", "git@git.example.com:telco/fleet.git"]);
-    REPOSITORY.iter().for_each(|(file, text)| write(&folder, file, text));
+    REPOSITORY.iter().chain(also).for_each(|(file, text)| write(&folder, file, text));
     write(&folder, "charts/edge/Chart.yaml", "apiVersion: v2\nname: edge\nversion: 0.1.0\n");
     write(&folder, "charts/edge/values.yaml", "template: a\nversion: v0.0.0\n");
     git(&folder, &["add", "."]);
@@ -348,7 +353,6 @@ fn previewed(bench: &Bench, name: &str, change: &[(&str, &str, &str)], more: &[&
         .arg(bench.bin.join("helm4"))
         .arg("--kustomize")
         .arg(bench.bin.join("kustomize"))
-        .args(more)
         .current_dir(&folder)
         .env("HOME", &folder)
         .output()
@@ -445,5 +449,28 @@ fn a_change_to_a_flux_repository_is_previewed_release_by_release() {
             "{name}: {stderr}{report:#}"
         );
         assert!(report.to_string().contains(said), "{name} does not say {said}: {report:#}");
+    }
+}
+
+#[test]
+fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_changes() {
+    let Some(bench) = bench() else { return };
+    let file = "charts/edge/templates/asks.yaml";
+    let asks = "{{- if lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}\nkind: ConfigMap\n{{- end }}\n";
+    let asking = [(file, asks)];
+    let values = ("apps/values.yaml", "version: v1.33.0", "version: v1.33.0\n    other: 1");
+    let cases: [(&str, (&str, &str, &str), &[(&str, &str)], i32); 6] = [
+        ("arrives", (file, "", asks), &[], 4),
+        ("goes", (file, "if lookup", "if eq"), &asking, 4),
+        ("values", values, &asking, 4),
+        ("only-named", (file, "", "{{- /* lookup */}}\n"), &[], 0),
+        ("same", ("apps/edge.yaml", "interval: 10m", "interval: 5m"), &asking, 0),
+        ("values-of-another", values, &[], 0),
+    ];
+    for (name, change, also, code) in cases {
+        let (exit, report, stderr) = previewed(bench, &format!("flux-asks-{name}"), &[change], also);
+        assert_eq!(exit, Some(code), "{name}: {stderr}{report:#}");
+        let is_named = report.to_string().contains("templates/asks.yaml asks the cluster");
+        assert_eq!(is_named, code == 4, "{name}: {report:#}");
     }
 }

@@ -25,6 +25,11 @@ use crate::session::{self, input};
 use crate::session::{Source, Tree};
 use crate::world::Unread;
 
+/// How Helm asks the cluster for a chart that does.
+const ASKED: &str = "say --helm-arg=--dry-run=server where Helm may ask the cluster";
+/// How a policy takes what was not seen.
+const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
+
 /// The HelmReleases of one side, by namespace and name.
 type Found = BTreeMap<String, One>;
 
@@ -239,7 +244,8 @@ impl Change<'_> {
         };
         let nothing = || Arc::from(&b""[..]);
         let (old, new) = (before.map_or_else(nothing, |before| Arc::clone(&before.bytes)), Arc::clone(&after.bytes));
-        if old == new {
+        let unseen = self.unseen(title, was, now);
+        if old == new && unseen.is_none() {
             return Ok(None);
         }
         if release.replaces() {
@@ -261,8 +267,23 @@ impl Change<'_> {
             },
             new: Source::Given { name: name.clone(), bytes: new },
             before: Some((Arc::clone(self.trees), Source::Given { name, bytes: old }, true)),
-            apart: Arc::default(),
+            apart: Arc::new(Apart { unread: unseen.into_iter().collect(), ..Apart::default() }),
         }))
+    }
+
+    /// What a chart that asks the cluster leaves unknown, where anything changes of what Helm renders it with.
+    fn unseen(&self, title: &str, was: Option<&One>, now: &One) -> Option<Unread> {
+        let after = now.rendered.as_ref()?.as_ref().ok()?;
+        let before = was.and_then(|was| Some((was, was.rendered.as_ref()?.as_ref().ok()?)));
+        let why = after.unseen.as_ref().or_else(|| before?.1.unseen.as_ref())?;
+        let said = |one: &One| one.release.as_ref().ok().map(Release::content);
+        let is_same = before.is_some_and(|(was, before)| {
+            said(was) == said(now) && was.chart == now.chart && before.has_values_of(after)
+        });
+        (!is_same).then(|| Unread {
+            remedy: format!("{ASKED}, or {IGNORED}"),
+            ..unread("HelmRelease", title, why, keys(&self.new.side, title))
+        })
     }
 
     /// Why it matters that a HelmRelease could not be rendered: nothing where it says what it said before, and its chart is elsewhere or
@@ -333,7 +354,7 @@ fn unread(kind: &str, title: &str, why: &str, keys: Vec<Key>) -> Unread {
     Unread {
         what: format!("what {kind} {title} renders"),
         why: why.to_owned(),
-        remedy: "give what it needs, plan it by itself, or say `unseen: {inside: warn}` in the policy".to_owned(),
+        remedy: format!("give what it needs, plan it by itself, or {IGNORED}"),
         keys,
     }
 }

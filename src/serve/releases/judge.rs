@@ -22,7 +22,6 @@ use crate::model::quoted;
 use crate::object::Object;
 use crate::pipeline::{Apart, Judgement};
 use crate::report::{self, Report};
-use crate::session::flux::asks::{self, asks};
 use crate::session::flux::{Charts, Given, Live, Run, Scratch, Tools, artifact};
 use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Stop, Tree, Unobserved, runtime};
 use crate::tree::Value;
@@ -138,7 +137,6 @@ impl Judge {
             let about = crate::yaml::read_json(&about, crate::yaml::Span { start: 0, end: about.len() })?;
             ensure!(text(&about, "/name") == Some(before), "{}", reinstalls("the name of its chart"));
         }
-        let asks = asks(&chart)?;
         let tools = Tools { charts: Charts { told: vec![(None, chart)], ..Charts::default() }, ..tools };
         let given = Given {
             objects: vec![Object::from_value(source.clone(), 0)?],
@@ -150,23 +148,21 @@ impl Judge {
             let run = Run { tools: &tools, given: &given, root: folder.path(), tree: Tree::here(), first };
             run.render(&release)
         };
-        let apart = |bytes: &[u8], again: &[u8]| {
-            let mut unread = Vec::new();
-            unread.extend(asks.as_deref().map(|template| unseen(asks::said(template))));
-            if bytes != again {
+        let judge = |first: bool| {
+            let rendered = render(first)?;
+            let mut unread: Vec<Unread> = rendered.unseen.map(unseen).into_iter().collect();
+            if rendered.bytes != render(first)?.bytes {
                 unread.push(unseen("its chart renders a different stream each time".to_owned()));
             }
-            Apart { unread, ..Apart::default() }
+            self.asked(&release, rendered.bytes, Apart { unread, ..Apart::default() })
         };
-        let first = render(!history)?.bytes;
-        let judged = self.asked(&release, Arc::clone(&first), apart(&first, &render(!history)?.bytes))?;
+        let judged = judge(!history)?;
         let is_first = judged.1.world.base.kind == BaseKind::FirstInstall;
         if is_first != history {
             return Ok(judged);
         }
         // The record knows better whether it is an install or an upgrade.
-        let other = render(is_first)?.bytes;
-        self.asked(&release, Arc::clone(&other), apart(&other, &render(is_first)?.bytes))
+        judge(is_first)
     }
 
     /// Asks about a stream of a release.

@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 ///
 /// # Errors
 /// When the chart cannot be read.
-pub(crate) fn asks(chart: &Path) -> anyhow::Result<Option<String>> {
+pub(super) fn asks(chart: &Path) -> anyhow::Result<Option<String>> {
     let mut found = None;
     files(chart, "", 0, &mut |name, text| {
         if found.is_none() && name.contains("templates/") && looks_up(text) {
@@ -24,7 +24,7 @@ pub(crate) fn asks(chart: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// What is said of such a chart.
-pub(crate) fn said(template: &str) -> String {
+pub(super) fn said(template: &str) -> String {
     format!("{template} asks the cluster while Helm renders (lookup), which finds nothing here")
 }
 

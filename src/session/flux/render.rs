@@ -28,6 +28,17 @@ pub(crate) struct Rendered {
     pub chart: Option<String>,
     /// What a person should know.
     pub notes: Vec<String>,
+    /// What is not seen of what Flux will write, as its chart asks a cluster that Helm does not ask here.
+    pub unseen: Option<String>,
+    /// The values that Helm got.
+    values: Value,
+}
+
+impl Rendered {
+    /// Whether Helm rendered both with the same values.
+    pub(crate) fn has_values_of(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
 }
 
 /// How it is rendered.
@@ -80,12 +91,15 @@ impl Run<'_> {
         if values::are_dropped(&release.value) {
             notes.push("its spec.values is no map, so Flux installs without it".to_owned());
         }
-        notes.extend(asks(&chart.path)?.map(|template| asks::said(&template)));
+        let unseen = match self.tools.asks_the_cluster() {
+            true => None,
+            false => asks(&chart.path)?.map(|template| asks::said(&template)),
+        };
         let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
         let hidden = Hidden(secret);
         let bytes = self.template(release, &chart, &composed, &hidden)?;
         let bytes = self.post_render(release, &bytes, &hidden)?;
-        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes })
+        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes, unseen, values: Value::Object(composed.to_map()) })
     }
 
     /// What Helm prints.
