@@ -154,7 +154,7 @@ impl Caller {
         &self,
         path: &str,
         accept: &str,
-        decode: impl Fn(&[u8]) -> Result<T, String>,
+        decode: impl FnMut(&[u8]) -> Result<T, String>,
     ) -> Result<T, CallFault> {
         self.send(&Ask { method: Method::GET, path, body: None, accept }, decode).await
     }
@@ -163,7 +163,7 @@ impl Caller {
     pub(super) async fn send<T>(
         &self,
         ask: &Ask<'_>,
-        decode: impl Fn(&[u8]) -> Result<T, String>,
+        mut decode: impl FnMut(&[u8]) -> Result<T, String>,
     ) -> Result<T, CallFault> {
         let mut pause = FIRST_PAUSE;
         let mut tries = 0_u32;
@@ -174,7 +174,7 @@ impl Caller {
         loop {
             let third = (self.deadline - Instant::now()) / 3;
             let patience = self.deadline.min(Instant::now() + third.clamp(PATIENCE.0, PATIENCE.1));
-            let attempt = match tokio::time::timeout_at(patience, self.attempt(ask, &decode)).await {
+            let attempt = match tokio::time::timeout_at(patience, self.attempt(ask, &mut decode)).await {
                 Ok(attempt) => attempt,
                 Err(_) => Try::Again { why: "no answer in time".to_owned(), after: None, broken: false },
             };
@@ -202,7 +202,7 @@ impl Caller {
     }
 
     /// One try.
-    async fn attempt<T>(&self, ask: &Ask<'_>, decode: impl Fn(&[u8]) -> Result<T, String>) -> Try<T> {
+    async fn attempt<T>(&self, ask: &Ask<'_>, mut decode: impl FnMut(&[u8]) -> Result<T, String>) -> Try<T> {
         let mut request = Request::builder().method(&ask.method).uri(ask.path).header(header::ACCEPT, ask.accept);
         let mut body = Body::empty();
         if let Some((content, bytes)) = &ask.body {

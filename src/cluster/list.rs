@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::call::{CallFault, Caller};
 use super::prune::prune;
 use crate::cluster::plan::Keep;
 use crate::object::Object;
-use crate::tree::Value;
+use crate::tree::{Pool, Value};
 
 /// Objects on one page.
 const PAGE: usize = 500;
@@ -29,14 +30,14 @@ pub(super) struct Listed {
 
 /// One page as it stands in the answer.
 #[derive(Deserialize)]
-struct Page {
+struct Page<'p> {
     kind: String,
     #[serde(rename = "apiVersion")]
     api_version: String,
     metadata: PageMeta,
     /// Must be there; `null` is how the API server writes an empty list of partial objects.
-    #[serde(deserialize_with = "Option::deserialize")]
-    items: Option<Vec<Value>>,
+    #[serde(borrow, deserialize_with = "Option::deserialize")]
+    items: Option<Vec<&'p RawValue>>,
 }
 
 /// What a page says about itself.
@@ -84,6 +85,7 @@ async fn pages_of(
 ) -> Result<Listed, CallFault> {
     let mut listed = Listed { objects: Vec::new(), resource_version: String::new() };
     let mut token = String::new();
+    let mut pool = Pool::default();
     loop {
         let and = if path.contains('?') { '&' } else { '?' };
         let mut query = format!("{path}{and}limit={size}");
@@ -95,7 +97,7 @@ async fn pages_of(
                 query.push_str(&escaped(value));
             }
         }
-        let (meta, objects) = caller.get(&query, accept, |body| page(body, keep)).await?;
+        let (meta, objects) = caller.get(&query, accept, |body| page(body, keep, &mut pool)).await?;
         if !listed.resource_version.is_empty() && listed.resource_version != meta.resource_version {
             return Err(CallFault::Gone);
         }
@@ -111,22 +113,34 @@ async fn pages_of(
     }
 }
 
-/// Reads one page; what is wrong with it is said without quoting it.
-fn page(body: &[u8], keep: Keep) -> Result<(PageMeta, Vec<Object>), String> {
-    let page: Page = serde_json::from_slice(body).map_err(|error| broken(&error))?;
+/// Reads one page, an item after the other, as most of what the server sends is not kept; what is wrong with it is said without quoting it.
+fn page(body: &[u8], keep: Keep, pool: &mut Pool) -> Result<(PageMeta, Vec<Object>), String> {
+    let page: Page<'_> = serde_json::from_slice(body).map_err(|error| broken(&error))?;
     let Some(kind) = page.kind.strip_suffix("List") else {
         return Err(format!("the answer is a {}, not a list", super::call::one_line(&page.kind)));
     };
     let items = page.items.unwrap_or_default();
     let mut objects = Vec::with_capacity(items.len());
     for item in items {
-        objects.push(object(item, kind, &page.api_version, keep)?);
+        let mut item =
+            kept(serde_json::from_str(item.get()).map_err(|error| broken(&error))?, kind, &page.api_version, keep);
+        pool.share(&mut item);
+        objects.push(read(item)?);
     }
     Ok((page.metadata, objects))
 }
 
 /// An item of a list as an object; items of built-in kinds do not say what they are.
-pub(super) fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<Object, String> {
+pub(super) fn object(item: Value, kind: &str, api_version: &str, keep: Keep) -> Result<Object, String> {
+    read(kept(item, kind, api_version, keep))
+}
+
+fn read(item: Value) -> Result<Object, String> {
+    Object::from_value(item, 0).map_err(|_| "an item of the list has no kind or name".to_owned())
+}
+
+/// What is kept of an item.
+fn kept(mut item: Value, kind: &str, api_version: &str, keep: Keep) -> Value {
     if let Some(map) = item.as_object_mut() {
         for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
             if !map.contains_key(key) {
@@ -135,7 +149,7 @@ pub(super) fn object(mut item: Value, kind: &str, api_version: &str, keep: Keep)
         }
     }
     prune(&mut item, keep);
-    Object::from_value(item, 0).map_err(|_| "an item of the list has no kind or name".to_owned())
+    item
 }
 
 /// Reads one object by its path.
@@ -218,7 +232,7 @@ mod tests {
     use super::*;
 
     fn read(body: &str) -> Result<usize, String> {
-        page(body.as_bytes(), Keep::default()).map(|(_, objects)| objects.len())
+        page(body.as_bytes(), Keep::default(), &mut Pool::default()).map(|(_, objects)| objects.len())
     }
 
     #[test]
@@ -246,7 +260,7 @@ mod tests {
     #[test]
     fn items_of_built_in_kinds_are_told_what_they_are() {
         let body = r#"{"kind":"SecretList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}"#;
-        let (_, objects) = page(body.as_bytes(), Keep::default()).expect("a page");
+        let (_, objects) = page(body.as_bytes(), Keep::default(), &mut Pool::default()).expect("a page");
         assert_eq!((objects[0].key.kind.as_str(), objects[0].api_version.as_str()), ("Secret", "v1"));
     }
 }

@@ -305,10 +305,14 @@ impl Object {
         }
     }
 
-    /// The same object, kept from one judgement to the next: its copies share what [`Self::form`] makes of it.
+    /// The same object, kept from one judgement to the next in the place of what it was before, with which it shares what did not change.
+    /// Its copies share what [`Self::form`] makes of it.
     #[must_use]
     #[cfg(feature = "serve")]
-    pub(crate) fn kept(self) -> Self {
+    pub(crate) fn kept(mut self, before: Option<&Self>) -> Self {
+        if let (Body::Value(value), Some(Body::Value(before))) = (&mut self.body, before.map(|before| &before.body)) {
+            value.share(before);
+        }
         Self { form: Some(Form::default()), ..self }
     }
 

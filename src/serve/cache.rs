@@ -287,7 +287,10 @@ impl State {
     fn put(&mut self, object: Object) {
         self.note_class(&object);
         // A list in which nothing is looked up by kind or name keeps no index of them.
-        self.spaces.entry(object.key.namespace.clone()).or_default().insert(object.kept());
+        let space = self.spaces.entry(object.key.namespace.clone()).or_default();
+        let before = space.get(&object.key);
+        let object = object.kept(before);
+        space.insert(object);
     }
 
     fn take(&mut self, key: &Key) {

@@ -17,7 +17,8 @@ struct Entries {
     list: Vec<(Text, Value)>,
     /// Where each key stands; only where there are more than [`FEW`]. Keys come from whoever wrote the document, so it is
     /// the hash table that nobody can make slow.
-    index: Option<HashMap<Text, usize>>,
+    #[expect(clippy::box_collection, reason = "nearly no map has one, and a table without entries takes six words")]
+    index: Option<Box<HashMap<Text, usize>>>,
 }
 
 impl Entries {
@@ -42,7 +43,7 @@ impl Entries {
 
     fn note_places(&mut self) {
         let places = || self.list.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
-        self.index = (self.list.len() > FEW).then(places);
+        self.index = (self.list.len() > FEW).then(|| Box::new(places()));
     }
 }
 
@@ -68,6 +69,13 @@ impl Map {
     /// The entries, where nobody else holds them.
     pub(super) fn own(&mut self) -> Option<&mut [(Text, Value)]> {
         Arc::get_mut(&mut self.0).map(|entries| entries.list.as_mut_slice())
+    }
+
+    /// Gives back the room that no entry takes.
+    pub(super) fn shrink(&mut self) {
+        if let Some(entries) = Arc::get_mut(&mut self.0) {
+            entries.list.shrink_to_fit();
+        }
     }
 
     /// How many entries there are.

@@ -9,6 +9,7 @@ mod list;
 pub(crate) mod literal;
 mod map;
 mod place;
+mod pool;
 mod share;
 mod wire;
 
@@ -18,6 +19,7 @@ pub(crate) use list::List;
 pub(crate) use literal::json;
 pub use map::Map;
 pub(crate) use place::Place;
+pub(crate) use pool::Pool;
 pub(crate) use serde_json::Number;
 pub(crate) use smol_str::SmolStr as Text;
 pub use wire::from_value;

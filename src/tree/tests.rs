@@ -54,6 +54,19 @@ proptest! {
     }
 
     #[test]
+    fn trees_of_a_pool_say_what_they_said_and_share_what_is_equal(all in prop::collection::vec(any_json(), 1..6)) {
+        let mut pool = Pool::default();
+        for json in all.iter().chain(&all) {
+            let mut tree = Value::from(json.clone());
+            pool.share(&mut tree);
+            prop_assert_eq!(tree.to_string(), json.to_string(), "the order of keys is one's own");
+            let mut again = Value::from(json.clone());
+            pool.share(&mut again);
+            prop_assert!(tree.is_same(&again));
+        }
+    }
+
+    #[test]
     fn it_finds_what_serde_json_finds(json in any_json(), pointer in "(/[a-c0-2~/]{0,2}){0,3}|[a-c]") {
         let tree = Value::from(json.clone());
         prop_assert_eq!(tree.pointer(&pointer).map(serde_json::Value::from), json.pointer(&pointer).cloned());

@@ -129,6 +129,7 @@ impl<'de> Visitor<'de> for Any {
         while let Some(item) = from.next_element_seed(Self)? {
             items.push(item);
         }
+        items.shrink_to_fit();
         Ok(Value::Array(items.into()))
     }
 
@@ -137,6 +138,7 @@ impl<'de> Visitor<'de> for Any {
         while let Some(key) = from.next_key::<Text>()? {
             map.insert(key, from.next_value_seed(Self)?);
         }
+        map.shrink();
         Ok(Value::Object(map))
     }
 }
