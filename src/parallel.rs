@@ -19,6 +19,22 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send +
     out
 }
 
+/// The same with something that serves many items in turn, of which each thread makes some of its own.
+pub(crate) fn map_with<T: Sync, R: Send, W>(
+    items: &[T],
+    make: impl Fn() -> W + Send + Sync,
+    work: impl Fn(&mut W, &T) -> R + Send + Sync,
+) -> Vec<R> {
+    if items.len() < FEWEST {
+        let mut with = make();
+        return items.iter().map(|item| work(&mut with, item)).collect();
+    }
+    let shared = Shared::here();
+    let out = items.par_iter().map_init(make, |with, item| shared.part(|| work(with, item))).collect();
+    shared.note();
+    out
+}
+
 /// The same where `work` changes the items.
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     if items.len() < FEWEST {

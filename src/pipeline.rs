@@ -16,7 +16,7 @@ use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
-use crate::gate::{self, Groups, Judged, glass};
+use crate::gate::{self, Groups, Judged, Written, glass};
 use crate::hashed::HashMap;
 use crate::host::{self, Prediction};
 use crate::impact::counted;
@@ -282,9 +282,10 @@ impl Grounds<'_> {
                 }
             }
         }
-        let groups = Groups::default();
+        let (groups, written) = (Groups::default(), Written::default());
         let judged = Judged {
             groups: &groups,
+            written: &written,
             pairs: &pairs,
             classified: &classified,
             world,
@@ -364,8 +365,11 @@ impl Grounds<'_> {
         let Question { key, key_lasts, .. } = self.question;
         let id = key.id();
         let name = if *key_lasts { id.as_str() } else { "this-run" };
+        // Of two with one key the first counts.
+        let predicted: HashMap<&Key, Option<&Value>> =
+            pairs.iter().rev().map(|pair| (&pair.key, pair.predicted.as_ref())).collect();
         let pending = |owner: &Key| {
-            let pair = pairs.iter().find(|pair| pair.key == *owner).and_then(|pair| pair.predicted.as_ref());
+            let pair = predicted.get(owner).copied().flatten();
             let live = || view.get(owner).object().and_then(|object| object.value().ok());
             let mut spec = match pair {
                 Some(predicted) => predicted.get("spec")?.clone(),

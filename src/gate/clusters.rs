@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Judged;
+use super::{Judged, Written};
 use crate::compare::Pair;
 use crate::hashed::HashMap;
 use crate::kinds::contract;
@@ -33,7 +33,8 @@ pub(super) fn each(judged: &Judged<'_>, ask: impl Fn(&Judged<'_>) -> Vec<Reason>
     for (place, (pairs, classified)) in split(judged) {
         let gates = gates(judged.policy, place);
         let policy = Policy { gates: gates.clone(), ..judged.policy.clone() };
-        let part = Judged { pairs: &pairs, classified: &classified, policy: &policy, ..*judged };
+        let written = Written::default();
+        let part = Judged { pairs: &pairs, classified: &classified, policy: &policy, written: &written, ..*judged };
         for mut reason in ask(&part) {
             let entry = place.and_then(|place| judged.policy.per_cluster.get(place));
             if let Some(entry) = entry.filter(|_| reason.object.is_none()) {

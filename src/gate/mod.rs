@@ -28,11 +28,14 @@ mod vip;
 mod window;
 mod workload;
 
+use std::sync::OnceLock;
+
 use crate::compare::Pair;
+use crate::hashed::HashMap;
 use crate::model::Classified;
 use crate::model::Decision;
 use crate::model::Reason;
-use crate::object::{Inventory, View};
+use crate::object::{Inventory, Key, View};
 use crate::policy::{GateAnswer, Policy, Profile};
 use crate::world::{Unread, World};
 
@@ -63,6 +66,27 @@ pub(crate) struct Judged<'a> {
     pub digest: &'a str,
     /// The groups of workers of each cluster, found when a gate first asks.
     pub(crate) groups: &'a Groups,
+    /// The pairs by their keys, found when a gate first asks.
+    pub(crate) written: &'a Written,
+}
+
+/// The places of pairs by their keys; two have one where an object is removed and made anew.
+#[derive(Debug, Default)]
+pub(crate) struct Written(OnceLock<HashMap<Key, Vec<usize>>>);
+
+impl<'a> Judged<'a> {
+    /// The pairs of an object, in their order.
+    fn written(&self, key: &Key) -> impl Iterator<Item = &'a Pair> + use<'a, '_> {
+        let found = self.written.0.get_or_init(|| {
+            let mut found: HashMap<Key, Vec<usize>> = HashMap::default();
+            for (place, pair) in self.pairs.iter().enumerate() {
+                found.entry(pair.key.clone()).or_default().push(place);
+            }
+            found
+        });
+        let pairs = self.pairs;
+        found.get(key).into_iter().flatten().filter_map(move |place| pairs.get(*place))
+    }
 }
 
 /// The gates, in the order in which they are asked.

@@ -105,7 +105,7 @@ fn going<'j>(
 /// (Cluster API from 1.4 on), else as it says itself. No time at all is for ever.
 fn limit(judged: &Judged<'_>, rollout: &Rollout, member: &Member<'_>) -> Option<u64> {
     let own = seconds(&member.value, &OF_MACHINE);
-    let written = judged.pairs.iter().find(|pair| pair.key == rollout.owner && pair.action != Action::Delete);
+    let written = judged.written(&rollout.owner).find(|pair| pair.action != Action::Delete);
     match written.and_then(|pair| pair.predicted.as_ref()) {
         Some(owner) => seconds(owner, &OF_OWNER),
         None => own,

@@ -38,7 +38,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 /// old Metal3Machine, and one that is gone counts as false).
 fn broken(judged: &Judged<'_>, rollout: &Rollout) -> Option<String> {
     let owner = super::health::live_owner(judged, &rollout.owner)?;
-    let written = judged.pairs.iter().find(|pair| pair.key == rollout.owner).and_then(|pair| pair.predicted.as_ref());
+    let written = judged.written(&rollout.owner).next().and_then(|pair| pair.predicted.as_ref());
     let old = template(&rollout.owner, &owner)?;
     let new = template(&rollout.owner, written.unwrap_or(&owner))?;
     let has_old = says(judged, &old);
@@ -83,7 +83,7 @@ fn template(key: &Key, owner: &Value) -> Option<Key> {
 
 /// What a template says after the write.
 fn says(judged: &Judged<'_>, key: &Key) -> Option<bool> {
-    let written = judged.pairs.iter().find(|pair| pair.key == *key).and_then(|pair| pair.predicted.clone());
+    let written = judged.written(key).next().and_then(|pair| pair.predicted.clone());
     let found = written.or_else(|| super::health::live_owner(judged, key))?;
     Some(found.pointer(AT) == Some(&Value::Bool(true)))
 }

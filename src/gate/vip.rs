@@ -272,7 +272,7 @@ impl<'j> RollingVip<'_, 'j> {
 
 /// An object as it will be, else as it is.
 fn after(judged: &Judged<'_>, key: &crate::object::Key) -> Option<Value> {
-    let written = judged.pairs.iter().find(|pair| pair.key == *key);
+    let written = judged.written(key).next();
     match written.and_then(|pair| pair.predicted.clone()) {
         Some(predicted) => Some(predicted),
         None => super::health::live_owner(judged, key),

@@ -111,7 +111,7 @@ fn every_release_that_a_host_wrote_is_predicted() {
     let mut totals = std::collections::BTreeMap::<String, usize>::new();
     for line in text.lines() {
         let mut release: Value = serde_json::from_str(line).expect("a release");
-        let world: World = crate::tree::from_value(release["world"].take()).expect("a World");
+        let world: World = serde_json::from_str(&release["world"].take().to_string()).expect("a World");
         let rendered = release["rendered"].as_array().expect("objects").iter();
         let rendered: Inventory =
             rendered.map(|value| Object::from_value(value.clone(), 1).expect("an object")).collect::<Vec<_>>().into();

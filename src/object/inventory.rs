@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::index::{Event, Index};
 use super::{Key, Object};
 use crate::hashed::HashMap;
+use crate::parallel;
+use crate::tree::Pool;
 
 /// The objects of one side. Where a key stands twice, both are kept and the last one is found. A copy is a count, and shares what was
 /// read of the objects.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Object>", into = "Vec<Object>")]
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(into = "Vec<Object>")]
 pub struct Inventory {
     objects: Arc<Vec<Object>>,
     by_key: Arc<HashMap<Key, usize>>,
@@ -114,6 +118,16 @@ impl From<Vec<Object>> for Inventory {
     fn from(objects: Vec<Object>) -> Self {
         let by_key = objects.iter().enumerate().map(|(place, object)| (object.key.clone(), place)).collect();
         Self { objects: Arc::new(objects), by_key: Arc::new(by_key), index: Index::default() }
+    }
+}
+
+/// From JSON, each object by itself. Other formats are not read.
+impl<'de> Deserialize<'de> for Inventory {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let texts = Vec::<&RawValue>::deserialize(from)?;
+        let objects = parallel::map_with(&texts, Pool::default, |pool, text| Object::of_json(text.get(), pool));
+        let objects: Result<Vec<_>, _> = objects.into_iter().collect();
+        Ok(objects.map_err(D::Error::custom)?.into())
     }
 }
 

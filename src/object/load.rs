@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use memchr::{memchr_iter, memmem};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de};
 
 use super::Key;
+use super::plain;
 use super::words::Escapes;
-use crate::tree::Value;
+use crate::tree::{Pool, Value};
 use crate::yaml;
 
 /// Where the content of an object is.
@@ -86,6 +87,8 @@ pub struct Object {
     pub(super) escapes: OnceLock<Escapes>,
     /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
     form: Option<Form>,
+    /// Whether the JSON text that it was read from was seen to be plain.
+    is_plain: bool,
 }
 
 /// What the tree of an object reads as in other words, once somebody has asked for it.
@@ -161,6 +164,23 @@ impl Object {
         Self::named(name, value, line)
     }
 
+    /// Makes an object of a JSON text. Its tree shares what trees of the pool said before.
+    ///
+    /// # Errors
+    /// When it is no JSON, or says what [`Self::from_value`] refuses.
+    pub(super) fn of_json(text: &str, pool: &mut Pool) -> Result<Self, serde_json::Error> {
+        let mut value: Value = serde_json::from_str(text)?;
+        pool.share(&mut value);
+        let object = Self::from_value(value, 0).map_err(de::Error::custom)?;
+        Ok(Self { is_plain: plain::is_plain(text.as_bytes()), ..object })
+    }
+
+    /// Whether the text that it was read from is known to be plain: no `<`, nothing that an escape may hide, and nowhere
+    /// [`plain::RUN`] letters of base64 in a row.
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// An object whose name the API server makes up. Its key holds what the name begins with and a mark that stands in no name.
     pub(super) fn nameless(value: Value, line: usize) -> Result<Self, LoadError> {
         let begin = value.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
@@ -185,6 +205,7 @@ impl Object {
             read,
             escapes: OnceLock::new(),
             form: None,
+            is_plain: false,
         })
     }
 
@@ -200,6 +221,7 @@ impl Object {
             read: Read::default(),
             escapes: OnceLock::new(),
             form: None,
+            is_plain: false,
         }
     }
 
@@ -319,7 +341,14 @@ impl Object {
     /// The same object with another content, in which nothing is left of what it was.
     #[must_use]
     pub(crate) fn with_tree(self, value: Value) -> Self {
-        Self { body: Body::Value(value), read: Read::default(), escapes: OnceLock::new(), form: None, ..self }
+        Self {
+            body: Body::Value(value),
+            read: Read::default(),
+            escapes: OnceLock::new(),
+            form: None,
+            is_plain: false,
+            ..self
+        }
     }
 
     /// Whether it is kept so.

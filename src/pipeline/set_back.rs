@@ -37,9 +37,14 @@ pub(super) fn stays(rolling: Vec<Rolling>, mut live: HashMap<Key, Value>) -> Vec
 /// Adds what another prediction, or another round, found to roll. Returns whether any of it is new.
 pub(super) fn add(all: &mut Vec<Stays>, more: Vec<Stays>) -> bool {
     let mut grew = false;
+    let mut places: HashMap<Key, usize> = HashMap::default();
+    for (place, one) in all.iter().enumerate() {
+        places.entry(one.key.clone()).or_insert(place);
+    }
     for one in more {
-        let Some(known) = all.iter_mut().find(|known| known.key == one.key) else {
+        let Some(known) = places.get(&one.key).and_then(|place| all.get_mut(*place)) else {
             grew = true;
+            places.insert(one.key.clone(), all.len());
             all.push(one);
             continue;
         };

@@ -18,6 +18,7 @@ use crate::kinds::contract::{CLUSTER, CORE};
 use crate::kinds::fields;
 use crate::model::{Classified, Effect, Rollout, Together};
 use crate::object::Key;
+use crate::parallel;
 use crate::tree::Value;
 use crate::verdict;
 use crate::world::World;
@@ -196,7 +197,7 @@ pub(crate) fn digest(
     pairs: &[Pair],
     rollouts: &[Rollout],
     steps: &[String],
-    pending: &dyn Fn(&Key) -> Option<Value>,
+    pending: &(dyn Fn(&Key) -> Option<Value> + Sync),
     marks: Marks<'_>,
 ) -> Digest {
     let later = |effect: Option<Effect>| effect.map_or("", Effect::word);
@@ -220,16 +221,17 @@ pub(crate) fn digest(
             changed.entry(&pair.key).or_default().push(path);
         }
     }
-    for rollout in rollouts {
+    let waiting = parallel::map(rollouts, |rollout| {
         let known = changed.get(&rollout.owner);
         let waits = |cause: &&String| !known.is_some_and(|paths| paths.iter().any(|path| is_along(path, cause)));
         let causes: BTreeSet<&String> = rollout.causes.iter().filter(waits).collect();
-        if !causes.is_empty() {
+        (!causes.is_empty()).then(|| {
             let stands = pending(&rollout.owner).map(|value| canonical(&value)).unwrap_or_default();
             let (owner, causes) = (rollout.owner.to_string(), format!("{causes:?}"));
-            lines.push(line(&[&owner, rollout.effect.word(), "waits", &causes, &stands]));
-        }
-    }
+            line(&[&owner, rollout.effect.word(), "waits", &causes, &stands])
+        })
+    });
+    lines.extend(waiting.into_iter().flatten());
     lines.sort_unstable();
     let derived = marks.key.derived();
     let text = lines.join("\n");

@@ -1,11 +1,12 @@
 //! Many trees as one memory wherever parts of them are equal: the objects of a fleet come from a few charts and mostly say the same.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
 use super::Value;
+use crate::hashed::HashMap;
 
-/// The parts that were seen, by a hash of what they say.
+/// The parts that were seen, by a hash of what they say. Of two with one hash the second is not shared, so that no document can make
+/// it slow.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     parts: HashMap<u64, Value>,

@@ -133,12 +133,16 @@ impl Snapshot {
     /// # Errors
     /// When it is of another version, or not what this program writes.
     pub fn read(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let head: Head = serde_json::from_slice(bytes).map_err(|error| broken(&error))?;
-        if head.api_version != API_VERSION {
-            let version = head.api_version.chars().filter(|c| !c.is_control()).take(60).collect();
-            return Err(SnapshotError::Version(version));
+        let whole = serde_json::from_slice(bytes);
+        let version = match &whole {
+            Ok(Self { api_version, .. }) => api_version.clone(),
+            // One of another version says no more than that.
+            Err(_) => serde_json::from_slice::<Head>(bytes).map_err(|error| broken(&error))?.api_version,
+        };
+        if version != API_VERSION {
+            return Err(SnapshotError::Version(version.chars().filter(|c| !c.is_control()).take(60).collect()));
         }
-        serde_json::from_slice(bytes).map_err(|error| broken(&error))
+        whole.map_err(|error| broken(&error))
     }
 }
 
@@ -146,9 +150,7 @@ impl Snapshot {
 /// object itself and in what controllers made of it. All others become marks of this run, so that no text that is rendered can
 /// be one of them. Without the key nothing is known to be equal.
 pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rendered: &[&Inventory]) {
-    let holds = |objects: &Inventory| {
-        parallel::any(objects.objects(), |object| matches!(&object.body, Body::Value(value) if uncover::holds(value)))
-    };
+    let holds = |objects: &Inventory| parallel::any(objects.objects(), uncover::is_marked);
     let is_read = |found: &SourceReading| found.found.as_ref().is_some_and(|found| found.contains(MARK));
     world.marks = HashSet::default();
     if !holds(&world.live) && !holds(&world.base.objects) && !world.readings.iter().any(is_read) {
@@ -165,13 +167,14 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     let uncover = Uncover::new(marks, key.map_or_else(MarkKey::fresh, MarkKey::derived));
     for objects in [&mut world.live, &mut world.base.objects] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
-        for object in &mut revealed {
-            if let Body::Value(value) = &mut object.body
-                && uncover::holds(value)
+        parallel::each(&mut revealed, |object| {
+            if !object.is_plain()
+                && let Body::Value(value) = &mut object.body
+                && let Some(revealed) = uncover.value(value)
             {
-                uncover.value(value);
+                *value = revealed;
             }
-        }
+        });
         *objects = revealed.into();
     }
     // What is filled in must be equal to what stands in the cluster, also where neither is known.

@@ -1,9 +1,10 @@
 //! Puts what marks stand for in their place again, where that is known, and says where there are none.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
-use crate::compare::redact::{Document, MARK, MarkKey, encode, unencoded};
+use crate::compare::redact::{Document, MARK, MarkKey, UNSEEN, encode, unencoded};
 use crate::hashed::{HashMap, HashSet};
+use crate::object::{Body, Object, RUN};
 use crate::tree::Value;
 
 /// Fewest letters of a mark that is encoded.
@@ -14,11 +15,17 @@ pub(super) struct Uncover {
     marks: HashMap<String, Value>,
     fresh: MarkKey,
     /// The other marks that were made, by what they stand for.
-    made: RefCell<HashMap<String, String>>,
+    made: Mutex<HashMap<String, String>>,
 }
 
-/// Whether a value holds a mark that [`Uncover`] would find; most hold none.
-pub(super) fn holds(value: &Value) -> bool {
+/// Whether an object that is a tree holds a mark that [`Uncover`] would find; most hold none.
+pub(super) fn is_marked(object: &Object) -> bool {
+    const { assert!(UNSEEN >= RUN && ENCODED >= RUN, "a mark that is encoded is no shorter than what no plain text has") };
+    !object.is_plain() && matches!(&object.body, Body::Value(value) if holds(value))
+}
+
+/// The same of a value.
+fn holds(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, value)| may_hold(key) || holds(value)),
         Value::Array(items) => items.iter().any(holds),
@@ -49,49 +56,47 @@ fn encloses(text: &str) -> Option<Document> {
 impl Uncover {
     /// With what each mark is known to stand for; the others come from a key that nobody has used before.
     pub(super) fn new(marks: HashMap<String, Value>, fresh: MarkKey) -> Self {
-        Self { marks, fresh, made: RefCell::default() }
+        Self { marks, fresh, made: Mutex::default() }
     }
 
     /// The other marks that were made.
     pub(super) fn into_made(self) -> HashSet<String> {
-        self.made.into_inner().into_values().collect()
+        self.made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }
 
-    pub(super) fn value(&self, value: &mut Value) {
+    /// The value with each mark replaced; `None` where it has none. What stays is shared.
+    pub(super) fn value(&self, value: &Value) -> Option<Value> {
         match value {
-            Value::Object(map) => {
-                if map.keys().any(|key| may_hold(key)) {
-                    *map = std::mem::take(map).into_iter().map(|(key, value)| (self.text(&key), value)).collect();
-                }
-                map.values_mut().for_each(|value| self.value(value));
+            Value::Object(map) if map.keys().any(|key| may_hold(key)) => {
+                let entries =
+                    map.iter().map(|(key, value)| (self.text(key), self.value(value).unwrap_or_else(|| value.clone())));
+                Some(Value::Object(entries.collect()))
             }
-            Value::Array(items) => items.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(map) => map.changed(|_, value| self.value(value)).map(Value::Object),
+            Value::Array(items) => items.changed(|_, item| self.value(item)).map(Value::Array),
             Value::String(text) if may_hold(text) => {
-                *value = self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::from(self.marked(text)));
+                Some(self.marks.get(text.as_str()).cloned().unwrap_or_else(|| Value::from(self.marked(text))))
             }
             Value::String(text) => {
                 if let Some(inner) = unencoded(text) {
-                    let mut inner = Value::from(inner);
-                    self.value(&mut inner);
-                    *text = encode(inner.as_str().unwrap_or_default()).into();
-                } else if let Some(mut document) = encloses(text) {
-                    self.value(&mut document.tree);
-                    *text = document.to_string().into();
+                    let inner = self.value(&Value::from(inner))?;
+                    return Some(encode(inner.as_str().unwrap_or_default()).into());
                 }
+                let mut document = encloses(text)?;
+                document.tree = self.value(&document.tree)?;
+                Some(document.to_string().into())
             }
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) => None,
         }
     }
 
     /// A text with marks, which may be a document.
     fn marked(&self, text: &str) -> String {
-        match Document::of_marked(text) {
-            Some(mut document) => {
-                self.value(&mut document.tree);
-                document.to_string()
-            }
-            None => self.text(text),
+        let Some(mut document) = Document::of_marked(text) else { return self.text(text) };
+        if let Some(tree) = self.value(&document.tree) {
+            document.tree = tree;
         }
+        document.to_string()
     }
 
     pub(super) fn text(&self, text: &str) -> String {
@@ -103,7 +108,7 @@ impl Uncover {
             match self.marks.get(mark).and_then(Value::as_str) {
                 Some(known) => out.push_str(known),
                 None => {
-                    let mut made = self.made.borrow_mut();
+                    let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
                     match made.get(mark) {
                         Some(fresh) => out.push_str(fresh),
                         None => {

@@ -1,6 +1,7 @@
 //! What a plan costs must grow with what is planned, and no faster: each size that can grow is planned three times, each
 //! time twice as large, and the instructions are counted (by `valgrind`, which no noise moves). Cost that grows with size to
-//! the power of e grows by two to the power of e from one step to the next.
+//! the power of e grows by two to the power of e from one step to the next. ROLLGATE_DECADES=1 makes each ten times as large instead
+//! (half an hour), ROLLGATE_PROBE says which sizes (a part of their names), and ROLLGATE_BIN which program.
 
 mod sides;
 
@@ -77,7 +78,7 @@ fn instructions(folder: &Path, probe: &Probe, size: usize) -> u64 {
     std::fs::write(folder.join("many.yaml"), sides::many_policy(size)).expect("the temporary folder can be written");
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
-        .arg(env!("CARGO_BIN_EXE_rollgate"))
+        .arg(std::env::var_os("ROLLGATE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_rollgate").into()))
         .args(["plan", "new.yaml", "--live", "old.yaml", "--now", "2026-11-21T12:00:00Z", "-o", "human=/dev/null"])
         // Under valgrind a run takes fifty times as long, and one that is cut off counts too little.
         .args(["--deadline", "1h"])
@@ -128,10 +129,11 @@ fn no_cost_grows_faster_than_its_size() {
 /// How a size grows, as a line: the instructions of the three sizes and the power that they grow by; and whether that is linear.
 fn measured(probe: &Probe) -> (String, bool) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let count = || [1, 2, 4].map(|times| instructions(folder.path(), probe, probe.start * times));
+    let step: usize = if std::env::var_os("ROLLGATE_DECADES").is_some() { 10 } else { 2 };
+    let count = || [1, step, step * step].map(|times| instructions(folder.path(), probe, probe.start * times));
     let power = |counts: &[u64; 3]| {
         let steps = (counts[1].saturating_sub(counts[0]), counts[2].saturating_sub(counts[1]));
-        (steps.1 as f64 / steps.0.max(1) as f64).log2()
+        (steps.1 as f64 / steps.0.max(1) as f64).log(step as f64)
     };
     let mut counts = count();
     // Threads that wait for each other on a busy machine add instructions and never take any away.

@@ -57,6 +57,8 @@ struct Foretold {
     in_use: bool,
     /// Whether something of it is said to be refused.
     is_refused: bool,
+    /// Whether it says itself that something could not be read: then it would be held whatever comes.
+    is_blind: bool,
 }
 
 /// The Machines that a report names.
@@ -79,6 +81,7 @@ impl Foretold {
             names: names(report).collect(),
             owners: rollouts.iter().map(|rollout| text(&rollout["owner"]["name"])).collect(),
             is_refused: report["effect"] == "rejected" || reasons.iter().any(|reason| reason["effect"] == "rejected"),
+            is_blind: reasons.iter().any(|reason| reason["gate"] == "read" && reason["decision"] == "undecided"),
             machines: count(false),
             scaled: count(true),
             in_use: report["findings"]
@@ -157,6 +160,8 @@ fn still(foretold: &Foretold, outcome: &Outcome) -> Mark {
         (_, "rollout" | "delete" | "rejected" | "unknown") => {
             if waits {
                 Mark::Word
+            } else if foretold.is_blind {
+                Mark::Doubt
             } else {
                 Mark::FalseHold
             }

@@ -14,26 +14,37 @@ const DEEPEST: usize = 3;
 pub(super) trait Names {
     /// Whether a word is one of them.
     fn has(&self, word: &str) -> bool;
+
+    /// What is hidden of a line: the files of a fleet mostly have the same ones.
+    fn of_line(&self, line: &str, look: &dyn Fn() -> Vec<Range<usize>>) -> Vec<Range<usize>>;
 }
 
 /// The ranges of a text that are hidden, neighbours as one.
 pub(super) fn hidden(text: &str, names: &dyn Names) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    let mut first = true;
-    for (at, word) in words(text) {
-        first |= at == 0 || text[..at].ends_with('\n') || is_line_start(text, at);
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
         let before = found.len();
-        of_word(word, at, first, names, 0, &mut found);
-        // Only what lists have before a key leaves the next word the first one.
-        first &= word == "-" || word == "export" || word == "#";
+        let ranges = names.of_line(line, &|| of_line(line, names));
+        found.extend(ranges.into_iter().map(|range| at + range.start..at + range.end));
         join(text, &mut found, before);
+        at += line.len();
     }
     found
 }
 
-/// Whether only blanks stand before a place in its line.
-fn is_line_start(text: &str, at: usize) -> bool {
-    text[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
+/// The ranges of one line.
+fn of_line(line: &str, names: &dyn Names) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut first = true;
+    for (at, word) in words(line) {
+        let before = found.len();
+        of_word(word, at, first, names, 0, &mut found);
+        // Only what lists have before a key leaves the next word the first one.
+        first &= word == "-" || word == "export" || word == "#";
+        join(line, &mut found, before);
+    }
+    found
 }
 
 /// The words of a text with their places.
@@ -135,6 +146,10 @@ mod tests {
     impl Names for None_ {
         fn has(&self, word: &str) -> bool {
             word == "demo"
+        }
+
+        fn of_line(&self, _: &str, look: &dyn Fn() -> Vec<Range<usize>>) -> Vec<Range<usize>> {
+            look()
         }
     }
 

@@ -94,13 +94,12 @@ fn union(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// What is left of a range beside others, which are in order.
-fn without(range: Range<usize>, others: &[Range<usize>]) -> Vec<Range<usize>> {
-    let (mut left, mut at) = (Vec::new(), range.start);
-    for other in others {
-        left.push(at..other.start.min(range.end));
-        at = at.max(other.end);
-    }
-    left.push(at..range.end);
-    left.retain(|piece| piece.start < piece.end);
-    left
+fn without(range: Range<usize>, others: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> + use<'_> {
+    let Range { mut start, end } = range;
+    let pieces = others.iter().cloned().chain([end..end]).map(move |other| {
+        let piece = start..other.start.min(end);
+        start = start.max(other.end);
+        piece
+    });
+    pieces.filter(|piece| piece.start < piece.end)
 }

@@ -40,7 +40,7 @@ const DEEPEST: usize = 4;
 /// How many layers of escapes are undone.
 const ESCAPES: usize = 3;
 /// Fewest letters of a word that is hidden unseen.
-const UNSEEN: usize = 24;
+pub(crate) const UNSEEN: usize = 24;
 /// Most digits of a number in a guarded place; more could be drawn by lot.
 const DIGITS: usize = 12;
 
@@ -61,6 +61,8 @@ pub struct Redactor {
     budget: Budget,
     /// Where texts are secret that were looked at already, by what is known now.
     looked: Memo<Vec<Range<usize>>>,
+    /// What is hidden of lines of texts in which anything can stand, by the names that are known now.
+    lines: Memo<Vec<Range<usize>>>,
     /// What has the form of a secret in texts that were looked at already.
     shaped: Memo<Vec<String>>,
     /// Whether what is encoded as a whole is hidden inside of its encoding.
@@ -83,6 +85,10 @@ impl guarded::Names for Redactor {
     fn has(&self, word: &str) -> bool {
         self.names.contains(word)
     }
+
+    fn of_line(&self, line: &str, look: &dyn Fn() -> Vec<Range<usize>>) -> Vec<Range<usize>> {
+        self.lines.get(line, &self.budget, look)
+    }
 }
 
 impl Redactor {
@@ -98,6 +104,7 @@ impl Redactor {
             parts: Learned::default(),
             budget: Budget::default(),
             looked: Memo::default(),
+            lines: Memo::default(),
             shaped: Memo::default(),
             inside: false,
             marked: Memo::default(),
@@ -144,6 +151,7 @@ impl Redactor {
     #[must_use]
     pub fn with_names<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         self.names.extend(names.into_iter().map(str::to_owned));
+        self.lines.forget();
         self
     }
 

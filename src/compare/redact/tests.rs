@@ -160,7 +160,7 @@ proptest! {
         let key = MarkKey::of_text("a key of more than thirty-two letters").expect("a key");
         let mut both = [Redactor::new(&key), Redactor::new(&key)];
         both.iter_mut().for_each(|redactor| redactor.budget = Budget::of(left));
-        (both[1].looked.is_off, both[1].shaped.is_off) = (true, true);
+        (both[1].looked.is_off, both[1].shaped.is_off, both[1].lines.is_off) = (true, true, true);
         for (number, from) in steps {
             let text = words[from.min(words.len() - 1)..].join(" ");
             let [memo, fresh] = &mut both;
