@@ -61,7 +61,7 @@ pub(crate) fn world(sides: &Sides, host: Host) -> World {
         "readings": [], "pins": [], "providers": sides.providers, "featureGates": {"ClusterTopology": true},
         "unread": [], "absent": [],
     });
-    serde_json::from_value(world).expect("a World")
+    serde_json::from_str(&world.to_string()).expect("a World")
 }
 
 /// A live object with what its writer left on it.

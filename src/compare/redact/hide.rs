@@ -96,7 +96,7 @@ fn union(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 /// What is left of a range beside others, which are in order.
 fn without(range: Range<usize>, others: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> + use<'_> {
     let Range { mut start, end } = range;
-    let pieces = others.iter().cloned().chain([end..end]).map(move |other| {
+    let pieces = others.iter().cloned().chain(std::iter::once(end..end)).map(move |other| {
         let piece = start..other.start.min(end);
         start = start.max(other.end);
         piece
