@@ -222,8 +222,10 @@ pub(crate) fn digest(
         }
     }
     let waiting = parallel::map(rollouts, |rollout| {
-        let known = changed.get(&rollout.owner);
-        let waits = |cause: &&String| !known.is_some_and(|paths| paths.iter().any(|path| is_along(path, cause)));
+        let known = changed.get(&rollout.owner).map(Vec::as_slice).unwrap_or_default();
+        let own: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let over: HashSet<&str> = known.iter().flat_map(|path| leading(path)).collect();
+        let waits = |cause: &&String| !over.contains(cause.as_str()) && !leading(cause).any(|path| own.contains(path));
         let causes: BTreeSet<&String> = rollout.causes.iter().filter(waits).collect();
         (!causes.is_empty()).then(|| {
             let stands = pending(&rollout.owner).map(|value| canonical(&value)).unwrap_or_default();
@@ -254,6 +256,12 @@ pub(crate) fn leads_to(from: &str, to: &str) -> bool {
     to.strip_prefix(from).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
+/// A path, and those that lead to it, as [`leads_to`] knows them.
+fn leading(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.char_indices().filter(|(_, sign)| matches!(sign, '.' | '[')).map(|(at, _)| at);
+    ends.chain([path.len()]).map(|at| &path[..at])
+}
+
 /// Whether one of two paths leads to the other.
 #[must_use]
 pub(crate) fn is_along(one: &str, other: &str) -> bool {
@@ -275,4 +283,18 @@ pub(crate) fn hash(bytes: &[u8]) -> String {
 pub(crate) fn said_once(warnings: &mut Vec<String>) {
     let mut said = HashSet::default();
     warnings.retain(|warning| said.insert(warning.clone()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_a_path_are_its_own_beginnings() {
+        let path = "spec.files[0].content[\"a.b/c\"]";
+        for at in 0..=path.len() {
+            let start = &path[..at];
+            assert_eq!(leading(path).any(|one| one == start), at > 0 && leads_to(start, path), "{start}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::blueprint::class_of;
 use super::pending::upgrade_held;
+use super::queue::Sequence;
 use super::stop;
 use super::values::list;
 use super::weight::owner;
@@ -29,12 +30,14 @@ pub(super) struct Holds<'s, 'w> {
     key: &'s Key,
     sides: (&'s Value, &'s Value),
     stopped: OnceCell<Option<Hold>>,
+    /// The MachineDeployments and the MachinePools of the topology after the write.
+    sequences: OnceCell<[Sequence<'s>; 2]>,
 }
 
 impl<'s, 'w> Holds<'s, 'w> {
     /// Those of a Cluster as it is before and after the write.
     pub(super) const fn of(stage: &'s Stage<'w>, key: &'s Key, sides: (&'s Value, &'s Value)) -> Self {
-        Self { stage, key, sides, stopped: OnceCell::new() }
+        Self { stage, key, sides, stopped: OnceCell::new(), sequences: OnceCell::new() }
     }
 
     /// What keeps them from an act on the Machines of a group.
@@ -44,7 +47,14 @@ impl<'s, 'w> Holds<'s, 'w> {
         if let Some(hold) = self.stopped.get_or_init(|| stop::hold(stage, key, *sides)) {
             return Some(hold.clone());
         }
-        if let Some(hold) = upgrade_held(stage, key, *sides, (word, name)).filter(|hold| hold.why.stops(act)) {
+        let sequences = || ["machineDeployments", "machinePools"].map(|lists| Sequence::of(sides.1, lists));
+        let sequence = match word {
+            "machineDeployment" => Some(&self.sequences.get_or_init(sequences)[0]),
+            "machinePool" => Some(&self.sequences.get_or_init(sequences)[1]),
+            _ => None,
+        };
+        let held = upgrade_held(stage, key, *sides, (word, name), sequence);
+        if let Some(hold) = held.filter(|hold| hold.why.stops(act)) {
             return Some(hold);
         }
         let owner = owner(stage, key, sides.0, word, name);

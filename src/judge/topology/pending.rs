@@ -7,7 +7,7 @@ use super::blueprint::class_of;
 use super::claimed;
 use super::held::Holds;
 use super::in_use::drifts;
-use super::queue::{deferred, turn};
+use super::queue::{Sequence, turn};
 use super::stop::{hides, stop};
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
@@ -219,6 +219,7 @@ pub(super) fn upgrade_held(
     key: &Key,
     (old, new): (&Value, &Value),
     (word, name): (&str, &str),
+    sequence: Option<&Sequence<'_>>,
 ) -> Option<Hold> {
     let wanted = text(new, "/spec/topology/version")?;
     let is_behind = |word: &str, name: &str| {
@@ -227,10 +228,7 @@ pub(super) fn upgrade_held(
         let have = live.as_deref().map_or_else(|| text(old, "/spec/topology/version"), |live| text(live, at));
         have.is_some_and(|have| have != wanted)
     };
-    let lists = format!("{word}s");
-    let groups: Vec<&Value> = list(new, &format!("/spec/topology/workers/{lists}")).collect();
-    let place = groups.iter().position(|group| text(group, "/name") == Some(name)).filter(|_| word != "controlPlane");
-    let own = || place.and_then(|place| deferred(&groups, &lists, place));
+    let own = || sequence.and_then(|groups| groups.deferred(groups.place(name)?));
     let turn = |who| turn(Side::after(stage), key, new, who);
     let of_plane = || blocked(Side::after(stage), new).or_else(|| turn(("controlPlane", "")));
     let held =
@@ -303,16 +301,13 @@ fn of_workers(
     side: Side<'_>,
     key: &Key,
     cluster: &Value,
-    (lists, word, kind): (&str, &'static str, &str),
+    (lists, word, kind): (&'static str, &'static str, &str),
 ) -> Vec<Task> {
     let stage = side.stage;
     let mut out = Vec::new();
     let version = text(cluster, "/spec/topology/version");
-    let groups: Vec<&Value> = list(cluster, &format!("/spec/topology/workers/{lists}")).collect();
-    let mut places: HashMap<&str, usize> = HashMap::default();
-    for (place, name) in groups.iter().enumerate().filter_map(|(place, group)| Some((place, text(group, "/name")?))) {
-        places.entry(name).or_insert(place);
-    }
+    let sequence = Sequence::of(cluster, lists);
+    let groups = &sequence.groups;
     let owners = stage.owners_by_group(key);
     let mut live: Vec<(&str, &Key)> =
         owners.iter().filter(|((of, _), _)| of == kind).map(|((_, name), owner)| (name.as_str(), owner)).collect();
@@ -321,7 +316,7 @@ fn of_workers(
         let Some(workers) = stage.before(owner).filter(|workers| label(workers, TOPOLOGY_OWNED).is_some()) else {
             continue;
         };
-        let Some(place) = places.get(name).copied() else {
+        let Some(place) = sequence.place(name) else {
             if machines(stage, key, cluster, (word, name)) != Some(0) {
                 let left = "they left the topology and are deleted".to_owned();
                 out.push(Task::new((word, name), What::Removed, Effect::Delete, left));
@@ -332,7 +327,7 @@ fn of_workers(
         if let Some((have, wanted)) = versions.filter(|(have, wanted)| have != wanted) {
             let says = format!("their version is {have} and {wanted} is wanted");
             let task = Task::new((word, name), What::Version, Effect::Rollout, says);
-            let held = deferred(&groups, lists, place).or_else(|| turn(side, key, cluster, (word, name)));
+            let held = sequence.deferred(place).or_else(|| turn(side, key, cluster, (word, name)));
             out.push(Task { held, ..task });
         }
         let counts = number(groups[place], "/replicas").zip(number(&workers, "/spec/replicas"));

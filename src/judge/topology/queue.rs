@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::values::list;
-use crate::hashed::HashSet;
+use crate::hashed::{HashMap, HashSet};
 use crate::judge::stage::{Stall, Stalled};
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
@@ -32,21 +32,19 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
     if stalled.is_empty() {
         return None;
     }
-    let groups: Vec<&Value> = list(cluster, "/spec/topology/workers/machineDeployments").collect();
-    let place_of = |name: &str| groups.iter().position(|group| text(group, "/name") == Some(name));
-    let (limit, own) = match (word, place_of(name)) {
+    let sequence = Sequence::of(cluster, "machineDeployments");
+    let (limit, own) = match (word, sequence.place(name)) {
         // It waits for all workers.
         ("controlPlane", _) => (1, None),
         ("machineDeployment", Some(own)) => (limit(cluster), Some(own)),
         _ => return None,
     };
     let wanted = text(cluster, "/spec/topology/version");
-    let is_ahead =
-        |place: usize| own.is_some_and(|own| place < own) && deferred(&groups, "machineDeployments", place).is_none();
+    let is_ahead = |place: usize| own.is_some_and(|own| place < own) && sequence.deferred(place).is_none();
     let mut stuck: Vec<(usize, Stall)> = stalled
         .iter()
         .filter(|group| group.why != Stall::OnTheWay || raised.is_some())
-        .filter_map(|group| Some((group, place_of(&group.name).filter(|place| own != Some(*place))?)))
+        .filter_map(|group| Some((group, sequence.place(&group.name).filter(|place| own != Some(*place))?)))
         .filter(|(group, place)| is_stuck(group, wanted.filter(|_| is_ahead(*place))))
         .map(|(group, place)| (place, group.why))
         .collect();
@@ -56,7 +54,7 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
         return Some(at_once(raised));
     }
     let path = Path::root().key("spec").key("topology").key("workers").key("machineDeployments").index(place);
-    let name = groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
+    let name = sequence.groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
     Some(match why {
         Stall::Paused => (format!("the workers {name} are no longer paused"), path),
         Stall::ByHand => (
@@ -138,24 +136,52 @@ fn stalled(side: Side<'_>, key: &Key) -> Vec<Stalled> {
     owners.iter().filter(|((kind, _), _)| kind == MACHINE_DEPLOYMENT).filter_map(of_group).collect()
 }
 
-/// Why a group keeps its version: its own annotation, or one of a group before it that holds the sequence.
-pub(super) fn deferred(groups: &[&Value], lists: &str, place: usize) -> Option<(String, Path)> {
-    let has =
-        |group: &Value, name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-    let at = |place: usize, name: &str| {
-        Path::root()
-            .key("spec")
-            .key("topology")
-            .key("workers")
-            .key(lists)
-            .index(place)
-            .key("metadata")
-            .key("annotations")
-            .key(name)
-    };
-    let own = [DEFER, HOLD].into_iter().find(|name| has(groups[place], name)).map(|name| (place, name));
-    let before = (0..place).find(|place| has(groups[*place], HOLD)).map(|place| (place, HOLD));
-    own.or(before).map(|(place, name)| (format!("nothing defers the upgrade any more ({name})"), at(place, name)))
+/// The groups of a list of workers in their order, as an upgrade comes to them.
+#[derive(Debug)]
+pub(super) struct Sequence<'c> {
+    lists: &'static str,
+    /// The groups.
+    pub(super) groups: Vec<&'c Value>,
+    /// The place of each name, the first where it stands twice.
+    places: HashMap<&'c str, usize>,
+    /// The first group that holds those behind it.
+    holder: Option<usize>,
+}
+
+/// Whether a group has an annotation.
+fn has(group: &Value, name: &str) -> bool {
+    group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some())
+}
+
+impl<'c> Sequence<'c> {
+    /// The groups of one kind (`machineDeployments`) of the topology of a Cluster.
+    pub(super) fn of(cluster: &'c Value, lists: &'static str) -> Self {
+        let groups: Vec<&Value> = list(cluster, &format!("/spec/topology/workers/{lists}")).collect();
+        let mut places = HashMap::default();
+        for (place, group) in groups.iter().enumerate() {
+            if let Some(name) = text(group, "/name") {
+                places.entry(name).or_insert(place);
+            }
+        }
+        let holder = groups.iter().position(|group| has(group, HOLD));
+        Self { lists, groups, places, holder }
+    }
+
+    /// Where a group stands.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// Why a group keeps its version: its own annotation, or one of a group before it that holds the sequence.
+    pub(super) fn deferred(&self, place: usize) -> Option<(String, Path)> {
+        let path = Path::root().key("spec").key("topology").key("workers").key(self.lists);
+        let own = [DEFER, HOLD].into_iter().find(|name| has(self.groups[place], name)).map(|name| (place, name));
+        let before = self.holder.filter(|holder| *holder < place).map(|holder| (holder, HOLD));
+        own.or(before).map(|(place, name)| {
+            let at = path.index(place).key("metadata").key("annotations").key(name);
+            (format!("nothing defers the upgrade any more ({name})"), at)
+        })
+    }
 }
 
 /// The groups of workers whose version stays as it is although the topology says another one, by word and name: a group that
@@ -166,9 +192,8 @@ pub(super) fn all_deferred(cluster: &Value) -> HashSet<(&'static str, &str)> {
     for (lists, word) in [("machineDeployments", "machineDeployment"), ("machinePools", "machinePool")] {
         let mut is_held = false;
         for group in list(cluster, &format!("/spec/topology/workers/{lists}")) {
-            let has = |name: &str| group.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
-            is_held |= has(HOLD);
-            if is_held || has(DEFER) {
+            is_held |= has(group, HOLD);
+            if is_held || has(group, DEFER) {
                 out.extend(text(group, "/name").map(|name| (word, name)));
             }
         }

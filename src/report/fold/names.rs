@@ -1,7 +1,7 @@
 //! Which names in a text are an object's own: its cluster, its namespace, its name. Texts that differ in nothing else are equal,
 //! and with the list of clusters beside them nothing is lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{CLUSTER, CORE};
@@ -41,8 +41,8 @@ pub(super) struct Own<'r> {
 /// Everything that a report knows by name.
 #[derive(Debug, Default)]
 pub(super) struct Names<'r> {
-    /// The clusters of each namespace.
-    known: HashMap<Option<&'r str>, BTreeSet<ClusterName<'r>>>,
+    /// The clusters of each namespace by their names.
+    known: HashMap<Option<&'r str>, BTreeMap<&'r str, ClusterName<'r>>>,
     /// The cluster of each owner of Machines.
     of_owner: HashMap<&'r Key, &'r str>,
     /// Templates with a new name: namespace, old and new name, to the template.
@@ -95,12 +95,12 @@ impl<'r> Names<'r> {
     }
 
     fn know(&mut self, namespace: Option<&'r str>, name: &'r str) {
-        self.known.entry(namespace).or_default().insert(ClusterName { namespace, name });
+        self.known.entry(namespace).or_default().insert(name, ClusterName { namespace, name });
     }
 
     /// Every cluster that is known.
     pub(super) fn clusters(&self) -> BTreeSet<ClusterName<'r>> {
-        self.known.values().flatten().copied().collect()
+        self.known.values().flat_map(BTreeMap::values).copied().collect()
     }
 
     /// The template of a new name that a change moves a reference to.
@@ -159,7 +159,7 @@ impl<'r> Names<'r> {
     /// The cluster of an object: what the report says, else the one whose name its own name begins with, else the only one.
     fn cluster(&self, key: &Key) -> Option<ClusterName<'r>> {
         let known = self.known.get(&key.namespace.as_deref())?;
-        let named = |name: &str| known.iter().find(|place| place.name == name).copied();
+        let named = |name: &str| known.get(name).copied();
         if let Some(name) = self.of_owner.get(key) {
             return named(name);
         }
@@ -173,10 +173,9 @@ impl<'r> Names<'r> {
         if let Some(owner) = self.owner_of(key).filter(|owner| owner.renamed_from.is_none()) {
             return self.cluster(&owner.key());
         }
-        let begins = known.iter().filter(|place| begins_with(&key.name, place.name));
-        match begins.max_by_key(|place| place.name.len()) {
-            Some(place) => Some(*place),
-            None if known.len() == 1 => known.first().copied(),
+        match starts(&key.name).find_map(named) {
+            Some(place) => Some(place),
+            None if known.len() == 1 => known.values().next().copied(),
             None => None,
         }
     }
@@ -189,6 +188,12 @@ fn is_cluster(key: &Key) -> bool {
 /// Whether a name is another one, or goes on behind it with a sign between.
 fn begins_with(name: &str, start: &str) -> bool {
     name.strip_prefix(start).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+/// A name, and each shorter one that it goes on behind with a sign between, the longest first.
+fn starts(name: &str) -> impl Iterator<Item = &str> {
+    let signs = name.char_indices().rev().filter(|(_, sign)| !sign.is_alphanumeric());
+    std::iter::once(name).chain(signs.map(|(at, _)| &name[..at]))
 }
 
 impl ObjectReport {
