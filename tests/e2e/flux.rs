@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Space, bench};
 use crate::helm::rollgate;
-use crate::observe::{CAPI, condition};
+use crate::observe::{CAPI, Sight, condition, observe, wait_for};
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2";
 
@@ -43,9 +43,13 @@ fn install(space: &Space, values_from: &Value) {
 }
 
 fn wait_ready(space: &Space, what: &str, is: impl Fn(&Value) -> bool) {
+    wait_for_release(space, "demo", what, is);
+}
+
+fn wait_for_release(space: &Space, name: &str, what: &str, is: impl Fn(&Value) -> bool) {
     let began = Instant::now();
     loop {
-        let release = space.get(RELEASES, "helmreleases", "demo").expect("the HelmRelease is there");
+        let release = space.get(RELEASES, "helmreleases", name).unwrap_or_default();
         let ready = condition(&release, "Ready").cloned().unwrap_or_default();
         if is(&ready) {
             return;
@@ -144,4 +148,66 @@ fn values_for_flux_come_when_they_are_known_and_stay() {
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!(late()["metadata"]["resourceVersion"], published["metadata"]["resourceVersion"]);
     assert_eq!(spec(), before);
+}
+
+/// One chart renders the release of another: the platform is installed at once, its cluster when its address is known, once, and nothing
+/// rolls when the source moves.
+#[test]
+fn a_chart_of_units_waits_for_its_cluster_and_installs_it_once() {
+    let Some(bench) = bench() else { return };
+    let space = Space::new(bench, "flux-units");
+    publish(&space, "kubeadm");
+    publish(&space, "units");
+    let policy = space.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nlateValues:\n- {name: vip, placeholders: [\"55.55.55.55\"], type: ip, \
+         from: [{env: CLUSTER_VIP}]}\npins: {store: configmap/rollgate-pins}\n",
+    );
+    let no_wait = json!({"disableWait": true});
+    let units = |interval: &str| {
+        json!({
+            "apiVersion": RELEASES, "kind": "HelmRelease", "metadata": {"name": "units"},
+            "spec": {
+                "interval": "1h", "chartRef": {"kind": "OCIRepository", "name": "units"}, "install": no_wait, "upgrade": no_wait,
+                "values": {"interval": interval},
+            },
+        })
+    };
+    let releases = format!("/apis/{RELEASES}/namespaces/{}/helmreleases", space.namespace);
+    bench.api.create(&releases, &units("1h"));
+    wait_for_release(&space, "units", "installed", |ready| ready["status"] == "True");
+    wait_ready(&space, "waiting for its values", |ready| ready["reason"] == "ValuesError");
+    assert!(space.list(CAPI, "clusters").is_empty(), "nothing may be installed before the values are there");
+    let history = || {
+        let release = space.get(RELEASES, "helmreleases", "demo").expect("the HelmRelease is there");
+        let entries = release["status"]["history"].as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| format!("{} {}", entry["version"], entry["status"])).collect::<Vec<_>>()
+    };
+    assert!(history().is_empty(), "a release that waits has no history: {:?}", history());
+
+    assert_eq!(values_job(&space, &policy, Some("10.0.3.7"), "late").0, Some(0));
+    wait_ready(&space, "installed", |ready| ready["status"] == "True");
+    assert_eq!(history(), ["1 \"deployed\""]);
+    let machines = |sight: &Sight| sight.control_plane();
+    let first = wait_for(&space, "a control plane", Duration::from_secs(120), |sight| {
+        sight.settled() && machines(sight).len() == 1
+    });
+
+    // The source moves, and the platform is upgraded meanwhile.
+    let (exit, said) = values_job(&space, &policy, Some("10.0.9.9"), "late");
+    assert!(exit == Some(3) && said.contains("vip"), "{exit:?} {said}");
+    let ((), seen) = observe(&space, Duration::from_secs(10), || {
+        bench.api.merge(&format!("{releases}/units"), &json!({"spec": units("2h")["spec"]}));
+        let is_upgraded =
+            || space.get(RELEASES, "helmreleases", "demo").expect("it is there")["spec"]["interval"] == "2h";
+        let began = Instant::now();
+        while !is_upgraded() {
+            assert!(began.elapsed() < Duration::from_secs(60), "the units are not upgraded");
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    });
+    assert!(!seen.rolls(), "{seen:?}");
+    wait_ready(&space, "still installed", |ready| ready["status"] == "True");
+    assert_eq!(history(), ["1 \"deployed\""], "it was written once");
+    assert_eq!(machines(&Sight::of(&space)), machines(&first));
 }
