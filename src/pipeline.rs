@@ -261,7 +261,8 @@ impl Grounds<'_> {
         // From here on nothing secret is left in what can be said, nor in what the digest is taken over.
         let mut redactor = self.redactor();
         redactor.pairs(&mut pairs);
-        let digest = self.digest(&pairs, &classified, &view, &redactor, upgrade.as_ref());
+        let (groups, written) = (Groups::default(), Written::default());
+        let digest = self.digest((&pairs, &written), &classified, &view, &redactor, upgrade.as_ref());
         let answers = (!answered.is_empty()).then(|| DryRunReport::of(answered, &mut redactor));
         mark_symbols(&mut pairs, &resolution.symbolic);
         let (mut doubts, mut warnings) = (prediction.doubts, prediction.warnings);
@@ -282,7 +283,6 @@ impl Grounds<'_> {
                 }
             }
         }
-        let (groups, written) = (Groups::default(), Written::default());
         let judged = Judged {
             groups: &groups,
             written: &written,
@@ -356,7 +356,7 @@ impl Grounds<'_> {
     /// What affects Machines, as a hash.
     fn digest(
         &self,
-        pairs: &[Pair],
+        (pairs, written): (&[Pair], &Written),
         classified: &Classified,
         view: &dyn View,
         redactor: &Redactor,
@@ -365,11 +365,8 @@ impl Grounds<'_> {
         let Question { key, key_lasts, .. } = self.question;
         let id = key.id();
         let name = if *key_lasts { id.as_str() } else { "this-run" };
-        // Of two with one key the first counts.
-        let predicted: HashMap<&Key, Option<&Value>> =
-            pairs.iter().rev().map(|pair| (&pair.key, pair.predicted.as_ref())).collect();
         let pending = |owner: &Key| {
-            let pair = predicted.get(owner).copied().flatten();
+            let pair = written.of(pairs, owner).next().and_then(|pair| pair.predicted.as_ref());
             let live = || view.get(owner).object().and_then(|object| object.value().ok());
             let mut spec = match pair {
                 Some(predicted) => predicted.get("spec")?.clone(),

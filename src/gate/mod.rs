@@ -66,7 +66,7 @@ pub(crate) struct Judged<'a> {
     pub digest: &'a str,
     /// The groups of workers of each cluster, found when a gate first asks.
     pub(crate) groups: &'a Groups,
-    /// The pairs by their keys, found when a gate first asks.
+    /// The pairs by their keys, found when somebody first asks.
     pub(crate) written: &'a Written,
 }
 
@@ -74,18 +74,24 @@ pub(crate) struct Judged<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Written(OnceLock<HashMap<Key, Vec<usize>>>);
 
-impl<'a> Judged<'a> {
-    /// The pairs of an object, in their order.
-    fn written(&self, key: &Key) -> impl Iterator<Item = &'a Pair> + use<'a, '_> {
-        let found = self.written.0.get_or_init(|| {
+impl Written {
+    /// The pairs of an object, in their order; `pairs` are the same each time.
+    pub(crate) fn of<'a>(&self, pairs: &'a [Pair], key: &Key) -> impl Iterator<Item = &'a Pair> + use<'a, '_> {
+        let found = self.0.get_or_init(|| {
             let mut found: HashMap<Key, Vec<usize>> = HashMap::default();
-            for (place, pair) in self.pairs.iter().enumerate() {
+            for (place, pair) in pairs.iter().enumerate() {
                 found.entry(pair.key.clone()).or_default().push(place);
             }
             found
         });
-        let pairs = self.pairs;
         found.get(key).into_iter().flatten().filter_map(move |place| pairs.get(*place))
+    }
+}
+
+impl<'a> Judged<'a> {
+    /// The pairs of an object, in their order.
+    fn written(&self, key: &Key) -> impl Iterator<Item = &'a Pair> + use<'a, '_> {
+        self.written.of(self.pairs, key)
     }
 }
 

@@ -459,10 +459,12 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_cha
     let asks = "{{- if lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}\nkind: ConfigMap\n{{- end }}\n";
     let asking = [(file, asks)];
     let values = ("apps/values.yaml", "version: v1.33.0", "version: v1.33.0\n    other: 1");
-    let cases: [(&str, (&str, &str, &str), &[(&str, &str)], i32); 6] = [
+    let nothing = [("charts/edge/templates/md.yaml", ""), (file, asks)];
+    let cases: [(&str, (&str, &str, &str), &[(&str, &str)], i32); 7] = [
         ("arrives", (file, "", asks), &[], 4),
         ("goes", (file, "if lookup", "if eq"), &asking, 4),
         ("values", values, &asking, 4),
+        ("nothing-here", values, &nothing, 4),
         ("only-named", (file, "", "{{- /* lookup */}}\n"), &[], 0),
         ("same", ("apps/edge.yaml", "interval: 10m", "interval: 5m"), &asking, 0),
         ("values-of-another", values, &[], 0),

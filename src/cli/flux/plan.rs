@@ -252,7 +252,9 @@ impl Change<'_> {
             return Err(Some("spec.upgrade.force may replace objects whole, which is not predicted".to_owned()));
         }
         if input::is_empty(&new) {
-            return Err(Some("it renders nothing any more".to_owned()));
+            // What only the cluster lets it render was never seen here.
+            let why = unseen.filter(|_| old == new).map(|unseen| unseen.why);
+            return Err(Some(why.unwrap_or_else(|| "it renders nothing any more".to_owned())));
         }
         let name = format!("HelmRelease {title}");
         Ok(Some(Job {
