@@ -84,6 +84,12 @@ pub(super) struct PlanCase {
     upgrade: Wanted,
 }
 
+/// What is judged beside a stream that was rendered here.
+fn beside(input: &Input, name: &str) -> Arc<Apart> {
+    let unseen = input.unseen.iter().map(|unseen| unseen.unread(format!("what chart {name} renders"), Vec::new()));
+    Arc::new(Apart { unread: unseen.collect(), ..Apart::default() })
+}
+
 /// What came of one case.
 pub(super) enum CaseSaid {
     /// Its report.
@@ -129,7 +135,8 @@ impl PlanCase {
                 ));
             }
         }
-        Ok(Self { common, input, revisions: None, warnings, apart: Arc::default(), upgrade: Wanted::new() })
+        let apart = beside(&input, &input.name);
+        Ok(Self { common, input, revisions: None, warnings, apart, upgrade: Wanted::new() })
     }
 
     /// Another version of providers, and no stream.
@@ -142,7 +149,8 @@ impl PlanCase {
     pub(super) fn of_revisions(revisions: Revisions, mut common: CommonArgs) -> Self {
         common.live = revisions.live.display().to_string();
         let warnings = revisions.trees.warnings.clone();
-        let (input, apart, upgrade) = (revisions.input.clone(), Arc::default(), Wanted::new());
+        let (input, upgrade) = (revisions.input.clone(), Wanted::new());
+        let apart = beside(&input, &revisions.trees.named(&input.name));
         Self { common, input, revisions: Some(revisions), warnings, apart, upgrade }
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Job {
     /// The two revisions, and what it was rendered from before.
     pub(super) before: Option<(Arc<Trees>, Source, bool)>,
     /// What is judged beside it.
-    pub(super) apart: Arc<Apart>,
+    pub(super) apart: Option<Arc<Apart>>,
 }
 
 pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
@@ -131,7 +131,10 @@ impl Job {
                 PlanCase::of_revisions(revisions, self.common.clone())
             }
         };
-        case.apart = Arc::clone(&self.apart);
+        // What was rendered before brings its own; a chart of the list says what it is.
+        if let Some(apart) = &self.apart {
+            case.apart = Arc::clone(apart);
+        }
         match case.judge(&args.asked, outside)? {
             CaseSaid::Report(judged) => Ok(*judged),
             CaseSaid::Reads(..) => Err(Stop::usage(anyhow!("--explain-reads is for one release"))),
@@ -247,7 +250,7 @@ fn job(listed: &ListedRelease, args: &PlanArgs, common: &CommonArgs, folder: &Pa
         common,
         new: source(listed, args, folder),
         before: None,
-        apart: Arc::default(),
+        apart: None,
     }
 }
 
@@ -288,5 +291,7 @@ fn source(listed: &ListedRelease, args: &PlanArgs, folder: &Path) -> Source {
         namespace: listed.namespace.clone(),
         context: listed.kube_context.clone(),
         first: false,
+        is_rendered_without_cluster: args.revisions.base_ref.is_none()
+            && listed.live.as_ref().unwrap_or(&args.common.live) == "none",
     })
 }

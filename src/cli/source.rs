@@ -63,6 +63,8 @@ impl SourceArgs {
             namespace: common.namespace.clone(),
             context: common.kube_context.clone(),
             first: self.first_install,
+            // Beside nothing there is nothing that `lookup` could find.
+            is_rendered_without_cluster: common.live == "none",
         })
     }
 }

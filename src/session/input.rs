@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 
-use super::Stop;
+use super::{Stop, Unseen};
 use crate::object::{Files, StreamText};
 use crate::world::whole;
 use crate::yaml;
@@ -22,12 +22,14 @@ pub struct Input {
     pub name: String,
     /// The files that it is put together from.
     pub files: Files,
+    /// What Helm did not see as it rendered it.
+    pub(crate) unseen: Option<Unseen>,
 }
 
 impl Input {
     /// A stream that is no file.
     pub fn unnamed(name: impl Into<String>, text: impl Into<StreamText>) -> Self {
-        Self { text: text.into(), name: name.into(), files: Files::default() }
+        Self { text: text.into(), name: name.into(), files: Files::default(), unseen: None }
     }
 
     /// Whether it is as [`is_empty`] says.

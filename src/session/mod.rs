@@ -2,6 +2,7 @@
 //! an answer uses is written down. It prints nothing and knows no command line: whoever asks hands in values, and is told by [`Observer`].
 
 mod answers;
+mod asks;
 mod commit;
 mod detect;
 pub(crate) mod flux;
@@ -29,6 +30,7 @@ pub(crate) mod trailers;
 pub(crate) use answers::Ready;
 #[cfg(feature = "serve")]
 pub(crate) use answers::{approvals_of, history_of};
+pub(crate) use asks::Unseen;
 pub use commit::{Commit, Commitment};
 pub(crate) use detect::{connect, detect};
 pub(crate) use forecast::{keep as keep_forecast, kept as forecasts};

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::input::{self, Input};
 use super::policy::is_object;
 use super::source::{Source, Tree};
-use super::{Observer, Stop, runtime};
+use super::{Observer, Stop, Unseen, runtime};
 use crate::policy;
 
 /// Which revisions.
@@ -71,7 +71,7 @@ pub(crate) struct Revisions {
     pub trees: Arc<Trees>,
     /// The file that the base was rendered to; `none` where it renders to nothing.
     pub live: PathBuf,
-    /// What the judged revision renders to.
+    /// What the judged revision renders to; unseen of it is what may differ from the base.
     pub input: Input,
 }
 
@@ -230,7 +230,7 @@ impl Trees {
         let was = match old.map(|old| (old.within(tree), old)) {
             // Of what is partly new the rest is compared.
             Some((Some(old), _)) if may_be_new => {
-                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.text)
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?)
             }
             Some((_, old)) if !may_be_new => {
                 is_there(&self.old_folder, base)?;
@@ -242,11 +242,12 @@ impl Trees {
                         path.display()
                     );
                 }
-                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?.text)
+                Some(old.render(tree, false, observer).with_context(|| format!("in {base}"))?)
             }
             _ => None,
         };
-        let was = was.filter(|bytes| !input::is_empty(bytes));
+        let unseen = was.as_ref().and_then(|was| was.unseen.clone());
+        let was = was.map(|was| was.text).filter(|bytes| !input::is_empty(bytes));
         let live = match &was {
             Some(bytes) => {
                 let live = self.worktrees.folder.path().join(format!("rendered-{number}.yaml"));
@@ -275,6 +276,7 @@ impl Trees {
         if input.name.is_empty() {
             input.name.clone_from(head);
         }
+        input.unseen = Unseen::between(unseen.as_ref(), input.unseen.as_ref()).cloned();
         Ok((live, input))
     }
 }

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow, bail};
+use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::Observer;
+use super::asks::{Rendering, is_told_to_ask};
 use super::input::{self, Input};
 use super::process::{self, Ended};
 use super::tool::{printed, ran, said};
+use super::{Observer, Unseen};
 use crate::kinds::fields::text;
 use crate::object::Files;
 use crate::tree::Value;
@@ -68,6 +70,8 @@ pub(crate) struct Chart {
     pub context: Option<String>,
     /// Whether it is installed for the first time in any case.
     pub first: bool,
+    /// Whether who writes it renders it without a cluster too, so that `lookup` finds nothing there either.
+    pub is_rendered_without_cluster: bool,
 }
 
 /// The tree that something is rendered in.
@@ -195,7 +199,6 @@ impl Chart {
         for file in self.files() {
             tree.keeps(&tree.there(file), file)?;
         }
-        let mut command = Command::new(&self.helm);
         let chart: OsString = match Path::new(&self.chart) {
             path if path.is_absolute() => (tree.place)(path).into_os_string(),
             _ => self.chart.clone().into(),
@@ -203,6 +206,23 @@ impl Chart {
         if self.builds_dependencies && !self.is_remote {
             self.build_dependencies(&chart, tree, observer)?;
         }
+        let bytes = self.template(&chart, tree, first, observer)?;
+        let unseen = match self.is_rendered_without_cluster || is_told_to_ask(&self.args) {
+            true => None,
+            false => self.unseen(tree, first, &bytes, observer),
+        };
+        Ok(Input { unseen, ..Input::unnamed(self.chart.clone(), bytes) })
+    }
+
+    /// What Helm prints for a chart.
+    fn template(
+        &self,
+        chart: &OsStr,
+        tree: Tree<'_>,
+        first: bool,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<Arc<[u8]>> {
+        let mut command = Command::new(&self.helm);
         command.args(["template", &self.release]).arg(chart);
         if let Some(namespace) = &self.namespace {
             command.args(["--namespace", namespace]);
@@ -220,12 +240,54 @@ impl Chart {
         }
         command.args(&self.args);
         let what = format!("{} template {} {}", self.helm.display(), self.release, self.chart);
-        let bytes = printed(command, tree, (&what, NO_HELM), observer).map_err(|error| {
+        printed(command, tree, (&what, NO_HELM), observer).map_err(|error| {
             // helm `pkg/action/dependency.go`, CheckDependencies.
             let lacks = error.to_string().contains("missing in charts/ directory");
             if lacks { anyhow!("{error}; --dependency-build fetches them first") } else { error }
-        })?;
-        Ok(Input::unnamed(self.chart.clone(), bytes))
+        })
+    }
+
+    /// What Helm did not see as it rendered `stream`, as the chart asks a cluster that nobody let it ask.
+    fn unseen(&self, tree: Tree<'_>, first: bool, stream: &[u8], observer: &dyn Observer) -> Option<Unseen> {
+        let own = tree.there(Path::new(&self.chart));
+        let fetched;
+        let chart = if own.exists() && !self.is_remote {
+            own
+        } else {
+            // What a repository or a registry has is looked at in a copy.
+            fetched = self.fetched(tree, observer);
+            match &fetched {
+                Ok(folder) => folder.path().join(FETCHED),
+                Err(error) => return Some(Unseen::not_known(&format!("{error:#}"))),
+            }
+        };
+        let how = format!("{:?}", (&self.args, &self.release, &self.namespace, first || self.first));
+        let mut told = vec![how.into_bytes()];
+        for file in &self.values {
+            // What is elsewhere is told by its address.
+            told.push(std::fs::read(tree.there(Path::new(file))).unwrap_or_else(|_| file.clone().into_bytes()));
+        }
+        let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
+        Unseen::of(Rendering { chart: &chart, told: &told, stream }, |copy| {
+            Ok(self.template(copy.as_os_str(), tree, first, observer)?.to_vec())
+        })
+    }
+
+    /// The archive of a chart that a repository or a registry has.
+    fn fetched(&self, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<TempDir> {
+        let folder = tempfile::Builder::new().prefix("rollgate-chart-").tempdir()?;
+        let mut command = Command::new(&self.helm);
+        command.args(["pull", &self.chart]).args(of_pull(&self.args)).arg("--destination").arg(folder.path());
+        let what = format!("{} pull {}", self.helm.display(), self.chart);
+        let Ended { status, stderr, .. } = ran(command, tree.folder, (&what, NO_HELM), observer)?;
+        if !status.success() {
+            bail!("{what} failed ({status}): {}", said(&stderr));
+        }
+        let archives = std::fs::read_dir(folder.path())?.collect::<Result<Vec<_>, _>>()?;
+        let archive =
+            archives.iter().map(std::fs::DirEntry::path).find(|file| file.extension().is_some_and(|end| end == "tgz"));
+        std::fs::rename(archive.with_context(|| format!("{what} fetched nothing"))?, folder.path().join(FETCHED))?;
+        Ok(folder)
     }
 
     /// Has Helm fetch what the chart depends on. A chart beside it must lie in the same tree.
@@ -255,6 +317,41 @@ impl Chart {
         let _is_new: bool = built.insert(folder);
         Ok(())
     }
+}
+
+/// Where a chart lies that was fetched.
+const FETCHED: &str = "chart.archive";
+
+/// Of the arguments of `helm template` those that say where a chart is and who asks for it, which `helm pull` takes as well (helm
+/// `pkg/cmd/flags.go`, `addChartPathOptionsFlags`).
+fn of_pull(args: &[String]) -> Vec<&String> {
+    const WITH_VALUE: [&str; 11] = [
+        "--version",
+        "--repo",
+        "--username",
+        "--password",
+        "--ca-file",
+        "--cert-file",
+        "--key-file",
+        "--keyring",
+        "--registry-config",
+        "--repository-config",
+        "--repository-cache",
+    ];
+    const ALONE: [&str; 5] =
+        ["--devel", "--insecure-skip-tls-verify", "--plain-http", "--pass-credentials", "--verify"];
+    let mut out = Vec::new();
+    let mut args = args.iter();
+    while let Some(argument) = args.next() {
+        let name = argument.split_once('=').map_or(argument.as_str(), |(name, _)| name);
+        if ALONE.contains(&name) {
+            out.push(argument);
+        } else if WITH_VALUE.contains(&name) {
+            out.push(argument);
+            out.extend((name == argument).then(|| args.next()).flatten());
+        }
+    }
+    out
 }
 
 /// Runs a command of the user.

@@ -452,6 +452,9 @@ fn a_change_to_a_flux_repository_is_previewed_release_by_release() {
     }
 }
 
+/// A change of a repository beside further files: its name, what is replaced in which file, these files, and the exit code.
+type Asking<'a> = (&'a str, (&'a str, &'a str, &'a str), &'a [(&'a str, &'a str)], i32);
+
 #[test]
 fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_changes() {
     let Some(bench) = bench() else { return };
@@ -459,8 +462,14 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_cha
     let asks = "{{- if lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}\nkind: ConfigMap\n{{- end }}\n";
     let asking = [(file, asks)];
     let values = ("apps/values.yaml", "version: v1.33.0", "version: v1.33.0\n    other: 1");
-    let nothing = [("charts/edge/templates/md.yaml", ""), (file, asks)];
-    let cases: [(&str, (&str, &str, &str), &[(&str, &str)], i32); 7] = [
+    let machines = "charts/edge/templates/md.yaml";
+    let hidden = asks.replace("kind:", "apiVersion: cluster.x-k8s.io/v1beta2\nkind:");
+    let (nothing, without) = ([(machines, ""), (file, hidden.as_str())], [(machines, ""), (file, asks)]);
+    let never =
+        [(file, "{{- if eq .Values.version \"v0\" }}{{ lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}{{ end }}\n")];
+    let cases: [Asking<'_>; 9] = [
+        ("names-no-group", values, &without, 0),
+        ("never-asks", values, &never, 0),
         ("arrives", (file, "", asks), &[], 4),
         ("goes", (file, "if lookup", "if eq"), &asking, 4),
         ("values", values, &asking, 4),

@@ -2,6 +2,7 @@
 //! needed, only the programs of the bench.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,6 +67,15 @@ impl Place {
         Run::of(command.current_dir(self.path()).arg("plan").args(args).output().expect("it runs"))
     }
 
+    /// What Helm renders of the chart with its values.
+    fn templated(&self, helm: &str) -> String {
+        let mut command = Command::new(helm);
+        command.args(["template", "demo", "./chart", "-f", "values.yaml", "-n", "demo", "--is-upgrade"]);
+        let ran = Run::of(command.current_dir(self.path()).output().expect("Helm runs"));
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        ran.stdout
+    }
+
     fn program(&self, name: &str) -> String {
         self.bin.join(name).display().to_string()
     }
@@ -96,6 +106,106 @@ fn a_chart_of_both_helms_is_judged_at_both_revisions() {
         assert_eq!(same.code, Some(0), "{same:#?}");
         let install = place.plan(&[&["--live", "none"], &chart[..]].concat());
         assert_eq!(install.code, Some(0), "{install:#?}");
+    }
+}
+
+/// A template that asks the cluster as soon as a value says so.
+const ASKS: &str = "{{- if .Values.asks }}
+{{- if not (lookup \"v1\" \"Secret\" \"demo\" \"etcd-key\") }}
+apiVersion: v1
+kind: Secret
+metadata: {name: etcd-key}
+{{- end }}
+{{- end }}
+";
+
+#[test]
+fn a_chart_that_asks_the_cluster_is_undecided_where_a_change_reaches_it() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    place.file("chart/templates/asks.yaml", ASKS);
+    place.git(&["init", "--quiet"]);
+    let says = "templates/asks.yaml asks the cluster";
+    place.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nreleases: [{name: demo, namespace: demo, chart: ./chart, values: [values.yaml]}]\n");
+    // What the values are, what they become, and how it is answered.
+    let cases = [
+        ("asks: true", "asks: true\nother: 1", 4),
+        ("asks: true", "asks: true", 0),
+        ("asks: false", "asks: false\nother: 1", 0),
+        ("asks: false", "asks: true", 4),
+        ("asks: true", "asks: false", 4),
+    ];
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
+        for (before, after, code) in cases {
+            place.file("values.yaml", &format!("vip: 10.0.3.7\n{before}\n"));
+            place.git(&["add", "."]);
+            place.git(&["commit", "--quiet", "--allow-empty", "-m", "one"]);
+            place.file("values.yaml", &format!("vip: 10.0.3.7\n{after}\n"));
+            place.file("unrelated", &format!("{before} {after}"));
+            place.git(&["add", "."]);
+            place.git(&["commit", "--quiet", "--allow-empty", "-m", "two"]);
+            let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
+            assert_eq!((ran.code, ran.stdout.contains(says)), (Some(code), code == 4), "{before} {after}: {ran:#?}");
+            let listed = place.plan(&["--all", "--base-ref", "HEAD~1", "--helm", &helm]);
+            assert_eq!(listed.code, Some(code), "{before} {after}: {listed:#?}");
+        }
+        place.file("values.yaml", "vip: 10.0.3.7\nasks: true\n");
+        let live = place.plan(&[&["--live", "none"], &chart[..]].concat());
+        assert_eq!(live.code, Some(0), "beside nothing nothing is found: {live:#?}");
+        place.file("before.yaml", &place.templated(&helm));
+        let live = place.plan(&[&["--live", "before.yaml"], &chart[..]].concat());
+        assert_eq!((live.code, live.stdout.contains(says)), (Some(4), true), "{live:#?}");
+        let piped = place.plan(&["before.yaml", "--live", "before.yaml"]);
+        assert_eq!(piped.code, Some(0), "who rendered it knows: {piped:#?}");
+    }
+}
+
+#[test]
+fn a_chart_that_is_fetched_may_ask_too() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    place.file("chart/templates/asks.yaml", ASKS);
+    let helm = place.program("helm4");
+    let packed = Command::new(&helm).args(["package", "chart"]).current_dir(place.path()).output().expect("Helm runs");
+    assert!(packed.status.success(), "{packed:?}");
+    let archive = fs::read_dir(place.path()).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
+    let archive =
+        archive.into_iter().find(|file| file.extension().is_some_and(|end| end == "tgz")).expect("an archive");
+    let archive = fs::read(archive).expect("an archive");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/demo.tgz", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut head = [0; 4096];
+            let _read = stream.read(&mut head);
+            let about = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", archive.len());
+            drop(stream.write_all(about.as_bytes()).and_then(|()| stream.write_all(&archive)));
+        }
+    });
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        for (asks, code) in [("true", 4), ("false", 0)] {
+            place.file("values.yaml", &format!("vip: 10.0.3.7\nasks: {asks}\n"));
+            place.file("before.yaml", &place.templated(&helm));
+            let ran = place.plan(&[
+                "--chart",
+                &url,
+                "-f",
+                "values.yaml",
+                "--release",
+                "demo",
+                "-n",
+                "demo",
+                "--live",
+                "before.yaml",
+                "--helm",
+                &helm,
+            ]);
+            assert_eq!(ran.code, Some(code), "{asks}: {ran:#?}");
+        }
     }
 }
 

@@ -192,7 +192,7 @@ fn job(app: &Application, common: &CommonArgs, after: Arc<[u8]>, before: Option<
         },
         new: Source::Given { name: name.clone(), bytes: after },
         before: before.map(|(trees, bytes)| (trees, Source::Given { name, bytes }, true)),
-        apart: Arc::default(),
+        apart: None,
     }
 }
 
@@ -211,7 +211,7 @@ fn with_themselves(
         common,
         new,
         before,
-        apart: Arc::new(apart),
+        apart: Some(Arc::new(apart)),
     };
     std::iter::once(itself).chain(jobs).collect()
 }

@@ -214,6 +214,7 @@ impl Run<'_> {
             context: None,
             // Argo CD only ever renders: every time is the first one to a chart.
             first: true,
+            is_rendered_without_cluster: true,
         }))
     }
 

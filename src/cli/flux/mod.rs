@@ -191,7 +191,7 @@ pub(super) fn run(args: FluxArgs, colour: Colour, outside: &mut Outside<'_>) -> 
     for release in releases {
         let release = release.map_err(|(title, why)| Stop::usage(anyhow!("HelmRelease {title}: {why}")))?;
         let rendered = run.render(&release).map_err(|error| stop(&release, error))?;
-        for note in rendered.notes.iter().chain(&rendered.unseen) {
+        for note in rendered.notes.iter().chain(rendered.unseen.as_ref().map(|one| &one.why)) {
             // A closed standard error leaves nothing to say it with.
             drop(writeln!(outside.err, "rollgate: HelmRelease {}: {note}", release.title()));
         }

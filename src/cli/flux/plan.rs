@@ -21,12 +21,9 @@ use crate::pipeline::Apart;
 use crate::providers;
 use crate::session::Trees;
 use crate::session::flux::{Charts, Nowhere, Rendered, Run, Scratch, Tools, releases as read_releases};
-use crate::session::{self, input};
-use crate::session::{Source, Tree};
+use crate::session::{self, Source, Tree, Unseen, input};
 use crate::world::Unread;
 
-/// How Helm asks the cluster for a chart that does.
-const ASKED: &str = "say --helm-arg=--dry-run=server where Helm may ask the cluster";
 /// How a policy takes what was not seen.
 const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
 
@@ -88,7 +85,7 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
         common: CommonArgs { host: Some(HostKind::Flux), ..common.clone() },
         new: is,
         before: Some((Arc::clone(&trees), was, true)),
-        apart: Arc::new(apart),
+        apart: Some(Arc::new(apart)),
     };
     let jobs: Vec<Job> = std::iter::once(folder).chain(jobs).collect();
     releases::judge(&jobs, notes, args, colour, outside)
@@ -269,23 +266,16 @@ impl Change<'_> {
             },
             new: Source::Given { name: name.clone(), bytes: new },
             before: Some((Arc::clone(self.trees), Source::Given { name, bytes: old }, true)),
-            apart: Arc::new(Apart { unread: unseen.into_iter().collect(), ..Apart::default() }),
+            apart: Some(Arc::new(Apart { unread: unseen.into_iter().collect(), ..Apart::default() })),
         }))
     }
 
     /// What a chart that asks the cluster leaves unknown, where anything changes of what Helm renders it with.
     fn unseen(&self, title: &str, was: Option<&One>, now: &One) -> Option<Unread> {
-        let after = now.rendered.as_ref()?.as_ref().ok()?;
-        let before = was.and_then(|was| Some((was, was.rendered.as_ref()?.as_ref().ok()?)));
-        let why = after.unseen.as_ref().or_else(|| before?.1.unseen.as_ref())?;
-        let said = |one: &One| one.release.as_ref().ok().map(Release::content);
-        let is_same = before.is_some_and(|(was, before)| {
-            said(was) == said(now) && was.chart == now.chart && before.has_values_of(after)
-        });
-        (!is_same).then(|| Unread {
-            remedy: format!("{ASKED}, or {IGNORED}"),
-            ..unread("HelmRelease", title, why, keys(&self.new.side, title))
-        })
+        let of = |one: &'_ One| one.rendered.as_ref()?.as_ref().ok()?.unseen.clone();
+        let (before, after) = (was.and_then(of), of(now));
+        let unseen = Unseen::between(before.as_ref(), after.as_ref())?;
+        Some(unseen.unread(format!("what HelmRelease {title} renders"), keys(&self.new.side, title)))
     }
 
     /// Why it matters that a HelmRelease could not be rendered: nothing where it says what it said before, and its chart is elsewhere or

@@ -150,7 +150,7 @@ impl Judge {
         };
         let judge = |first: bool| {
             let rendered = render(first)?;
-            let mut unread: Vec<Unread> = rendered.unseen.map(unseen).into_iter().collect();
+            let mut unread: Vec<Unread> = rendered.unseen.map(|one| unseen(one.why)).into_iter().collect();
             if rendered.bytes != render(first)?.bytes {
                 unread.push(unseen("its chart renders a different stream each time".to_owned()));
             }

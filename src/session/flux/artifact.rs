@@ -107,7 +107,7 @@ pub(crate) fn unpack(bytes: &[u8], folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Each file of an archive, and of the archives of charts in it.
-pub(super) fn each(
+pub(in crate::session) fn each(
     bytes: &[u8],
     above: &str,
     depth: usize,
@@ -129,8 +129,9 @@ pub(super) fn each(
         left = left.checked_sub(text.len() as u64).context("it is larger than any chart")?;
         let whole = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
         with(depth, &whole, &text)?;
-        let is_chart = Path::new(&name).extension().is_some_and(|end| end == "tgz") && name.contains("/charts/");
-        if is_chart {
+        let path = Path::new(&name);
+        let is_in_charts = path.parent().is_some_and(|folder| folder.ends_with("charts"));
+        if is_in_charts && path.extension().is_some_and(|end| end == "tgz") {
             each(&text, &whole, depth + 1, with)?;
         }
     }
@@ -151,13 +152,13 @@ fn inside(name: &str) -> anyhow::Result<PathBuf> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::session) mod tests {
     use std::io::Write as _;
 
     use super::*;
     use crate::tree::json;
 
-    pub(in super::super) fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
+    pub(in crate::session) fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut archive = tar::Builder::new(Vec::new());
         for (name, text) in files {
             let mut header = tar::Header::new_gnu();

@@ -2,7 +2,6 @@
 //! command line and a controller render the same way.
 
 pub(crate) mod artifact;
-mod asks;
 pub(crate) mod chart;
 pub(crate) mod given;
 pub(crate) mod render;
@@ -31,14 +30,6 @@ pub(crate) struct Tools {
     pub helm_args: Vec<String>,
     /// Where everything is put that programs read.
     pub scratch: Scratch,
-}
-
-impl Tools {
-    /// Whether Helm was told to ask the cluster while it renders (Helm `pkg/action/action.go`, `renderResources`, 3.13 on: only then
-    /// `lookup` finds what is there).
-    pub(crate) fn asks_the_cluster(&self) -> bool {
-        self.helm_args.iter().any(|argument| argument == "--dry-run=server")
-    }
 }
 
 /// A HelmRelease, or its name with why it is none that can be rendered.

@@ -8,12 +8,11 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::asks::{self, asks};
-use super::chart::Chart;
 use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
 use crate::flux::values::{self, Values};
 use crate::kinds::contract::SECRET;
+use crate::session::asks::{Rendering, Unseen, is_told_to_ask};
 use crate::session::process::Ended;
 use crate::session::{Observer, Stop, Tree, Unobserved, input, runtime, source, tool};
 use crate::tree::{Value, json};
@@ -29,16 +28,7 @@ pub(crate) struct Rendered {
     /// What a person should know.
     pub notes: Vec<String>,
     /// What is not seen of what Flux will write, as its chart asks a cluster that Helm does not ask here.
-    pub unseen: Option<String>,
-    /// The values that Helm got.
-    values: Value,
-}
-
-impl Rendered {
-    /// Whether Helm rendered both with the same values.
-    pub(crate) fn has_values_of(&self, other: &Self) -> bool {
-        self.values == other.values
-    }
+    pub unseen: Option<Unseen>,
 }
 
 /// How it is rendered.
@@ -91,22 +81,27 @@ impl Run<'_> {
         if values::are_dropped(&release.value) {
             notes.push("its spec.values is no map, so Flux installs without it".to_owned());
         }
-        let unseen = match self.tools.asks_the_cluster() {
-            true => None,
-            false => asks(&chart.path)?.map(|template| asks::said(&template)),
-        };
         let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
         let hidden = Hidden(secret);
-        let bytes = self.template(release, &chart, &composed, &hidden)?;
+        let bytes = self.template(release, &chart.path, &composed, &hidden)?;
+        let unseen = match is_told_to_ask(&self.tools.helm_args) {
+            true => None,
+            false => {
+                let (own, values) = (release.content().to_string(), Value::Object(composed.to_map()).to_string());
+                let rendering =
+                    Rendering { chart: &chart.path, told: &[own.as_bytes(), values.as_bytes()], stream: &bytes };
+                Unseen::of(rendering, |copy| self.template(release, copy, &composed, &hidden))
+            }
+        };
         let bytes = self.post_render(release, &bytes, &hidden)?;
-        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes, unseen, values: Value::Object(composed.to_map()) })
+        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes, unseen })
     }
 
     /// What Helm prints.
     fn template(
         self,
         release: &Release,
-        chart: &Chart,
+        chart: &Path,
         composed: &Values,
         hidden: &Hidden<'_>,
     ) -> anyhow::Result<Vec<u8>> {
@@ -115,7 +110,7 @@ impl Run<'_> {
         write(&file, Value::Object(composed.to_map()).to_string().as_bytes())?;
         let tools = self.tools;
         let mut command = Command::new(&tools.helm);
-        command.args(["template", &release.release]).arg(&chart.path).args(["--namespace", &release.target]);
+        command.args(["template", &release.release]).arg(chart).args(["--namespace", &release.target]);
         command.arg("--values").arg(&file);
         for integer in composed.integers() {
             command.args(["--set", &integer]);
