@@ -5,6 +5,7 @@
 use super::apply::{Applier, is_mine, sent_fields};
 use super::fields::{FieldSet, Ownership, owners};
 use super::place::{Merging, Place};
+use crate::object::Path;
 use crate::schema;
 use crate::tree::{List, Map, Value};
 
@@ -27,25 +28,54 @@ impl Versions<'_> {
             return entry;
         }
         let entry = Ownership { is_converted: converts(&entry, self.rendered), ..entry };
-        let bare = || Value::from_iter([("apiVersion", entry.api_version.as_str()), ("kind", kind)]);
-        let last = self.last.filter(|last| last.get("apiVersion").and_then(Value::as_str) == Some(&entry.api_version));
-        let mut theirs = self.live.clone();
-        theirs["apiVersion"] = Value::from(version);
-        if !schema::reshape(&mut theirs, last.unwrap_or(&bare())) {
-            return entry;
-        }
         let place = Place::Root(schema::builtin(&entry.api_version, kind));
-        let Some(mut owned) = part(&theirs, &entry.fields, place) else { return entry };
-        if let (Some(owned), Some(bare)) = (owned.as_object_mut(), bare().as_object()) {
-            owned.extend(bare.clone());
-        }
-        schema::reshape(&mut owned, self.rendered);
-        if let Some(owned) = owned.as_object_mut() {
-            owned.shift_remove("apiVersion");
-            owned.shift_remove("kind");
-        }
+        let owned = self.theirs(&entry).and_then(|theirs| part(&theirs, &entry.fields, place));
+        let Some(owned) = owned.map(|owned| self.back(&entry, owned)) else { return entry };
         let fields = sent_fields(&owned, Place::Root(schema::builtin(version, kind)));
         Ownership { fields, api_version: version.to_owned(), ..entry }
+    }
+
+    /// The maps of which an entry of another version owns parts, none of which is there: what the written version leaves out where it is
+    /// empty. The API server keeps such a map, which is null once all else in it goes (structured-merge-diff v6 `merge/update.go`,
+    /// `addBackOwnedItemsForVersion`: what is managed is filled up with the maps above it), unless the other version leaves it out too.
+    pub(crate) fn hollow(&self, entry: &Ownership) -> Vec<Path> {
+        let mut out = Vec::new();
+        if converts(entry, self.rendered) {
+            let maps = match self.theirs(entry) {
+                Some(theirs) => hollow(&theirs, &entry.fields).map(|maps| self.back(entry, maps)),
+                // Most fields of a kind of which that is not known stand in the same places.
+                None => hollow(self.live, &entry.fields),
+            };
+            maps.iter().for_each(|maps| empty_maps(maps, &Path::root(), &mut out));
+        }
+        out
+    }
+
+    /// The object in the version of an entry; `None` where that is not known.
+    fn theirs(&self, entry: &Ownership) -> Option<Value> {
+        let last = self.last.filter(|last| last.get("apiVersion").and_then(Value::as_str) == Some(&entry.api_version));
+        let mut theirs = self.live.clone();
+        theirs["apiVersion"] = self.rendered.get("apiVersion").cloned().unwrap_or_default();
+        schema::reshape(&mut theirs, last.unwrap_or(&self.bare(&entry.api_version))).then_some(theirs)
+    }
+
+    /// A part of the object in the version of an entry, brought into the one that is written.
+    fn back(&self, entry: &Ownership, mut part: Value) -> Value {
+        if let (Some(part), Some(bare)) = (part.as_object_mut(), self.bare(&entry.api_version).as_object()) {
+            part.extend(bare.clone());
+        }
+        schema::reshape(&mut part, self.rendered);
+        if let Some(part) = part.as_object_mut() {
+            part.shift_remove("apiVersion");
+            part.shift_remove("kind");
+        }
+        part
+    }
+
+    /// An object of the kind that says its version and nothing else.
+    fn bare(&self, version: &str) -> Value {
+        let kind = self.rendered.get("kind").and_then(Value::as_str).unwrap_or_default();
+        Value::from_iter([("apiVersion", version), ("kind", kind)])
     }
 }
 
@@ -81,6 +111,30 @@ fn converts(entry: &Ownership, rendered: &Value) -> bool {
     !entry.api_version.is_empty()
         && (schema::reshape(&mut bare(&entry.api_version), &bare(version))
             || schema::differ(&entry.api_version, version, kind))
+}
+
+/// The maps of which a set owns parts, none of which is there, each without what is in it; `None` where there is none.
+fn hollow(value: &Value, owned: &FieldSet) -> Option<Value> {
+    let map = value.as_object()?;
+    let mut maps = Map::new();
+    let mut is_there = owned.below.is_empty();
+    for (step, owned) in &owned.below {
+        let Some((key, inner)) = step.field().and_then(|key| Some((key, map.get(key)?))) else { continue };
+        is_there = true;
+        if let Some(below) = hollow(inner, owned) {
+            maps.insert(key, below);
+        }
+    }
+    (!maps.is_empty() || !is_there && !map.is_empty()).then_some(Value::Object(maps))
+}
+
+/// Where maps without anything in them stand.
+fn empty_maps(value: &Value, at: &Path, out: &mut Vec<Path>) {
+    let Some(map) = value.as_object() else { return };
+    if map.is_empty() {
+        out.push(at.clone());
+    }
+    map.iter().for_each(|(key, below)| empty_maps(below, &at.key(key.as_str()), out));
 }
 
 /// The part of a value that a set owns; `None` where that is nothing.
@@ -159,6 +213,28 @@ mod tests {
         let meant =
             json!({"f:metadata": {"f:annotations": {".": {}}}, "f:spec": {"f:rollout": {"f:strategy": {".": {}}}}});
         assert_eq!((entry.fields, entry.api_version.as_str()), (FieldSet::read(&meant), "cluster.x-k8s.io/v1beta2"));
+    }
+
+    #[test]
+    fn a_map_of_which_somebody_owns_what_is_left_out_is_hollow() {
+        let live = |balancer: Value| {
+            json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevCluster",
+            "metadata": {"managedFields": [{"manager": "kubectl-replace", "operation": "Update",
+                "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+                "fieldsV1": {"f:spec": {"f:backend": {"f:docker": {"f:loadBalancer": {"f:imageTag": {}}}}}}}]},
+            "spec": {"backend": {"docker": {"loadBalancer": balancer}}}})
+        };
+        let rendered = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevCluster"});
+        let hollow = |live: &Value| {
+            let versions = Versions { live, rendered: &rendered, last: None };
+            versions.hollow(&owners(live)[0]).iter().map(Path::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(hollow(&live(json!({"imageRepository": "a"}))), ["spec.backend.docker.loadBalancer"]);
+        assert_eq!(hollow(&live(json!({"imageRepository": "a", "imageTag": "b"}))), [""; 0]);
+        assert_eq!(hollow(&live(json!({}))), [""; 0], "what has nothing in it loses nothing");
+        let mut same = live(json!({"imageRepository": "a"}));
+        *same.pointer_mut("/metadata/managedFields/0/apiVersion").expect("a version") = rendered["apiVersion"].clone();
+        assert_eq!(hollow(&same), [""; 0], "nothing is converted");
     }
 
     #[test]

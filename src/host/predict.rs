@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {
-            None => AfterWrite::Holds { predicted: rendered.clone(), blind: false, adopted: false },
+            None => AfterWrite::sure(rendered.clone()),
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
                 None => return Ok(()),
                 Some(AfterWrite::Recreated) => {
@@ -309,14 +309,12 @@ impl<'a> Run<'a> {
             },
         };
         let pairs = self.out.pairs.len();
-        if let AfterWrite::Holds { predicted, blind, .. } = outcome {
+        if let AfterWrite::Holds { predicted, unsure, .. } = outcome {
             if let Some(because) = refused_by_schema(&live.key, &live_value, &predicted, || self.versions()) {
                 self.refuse(object, live, live_value, predicted, RuleId::of("host/schema"), because);
                 return Ok(());
             }
-            if blind && kinds::owns_machines(&live.key) {
-                self.blind.push(live.key.clone());
-            }
+            self.note_unsure(&live.key, unsure);
             if stored::may_sort(object, live)
                 && (predicted != live_value || self.is_unchanged_sent(object, way, &live.key, &live_value, &rendered))
                 && let Ok(read) = live.value()

@@ -3,8 +3,8 @@
 use super::argo::Application;
 use super::predict::Run;
 use super::removals::deleted;
-use super::write::AfterWrite;
-use super::{HostKind, stream};
+use super::write::{AfterWrite, Unsure};
+use super::{HostKind, kinds, stream};
 use crate::apiserver::merge;
 use crate::compare::changes;
 use crate::model::Finding;
@@ -137,6 +137,22 @@ impl Run<'_> {
                 });
                 None
             }
+        }
+    }
+
+    /// Doubts what could be otherwise than predicted.
+    pub(super) fn note_unsure(&mut self, key: &Key, unsure: Unsure) {
+        match unsure {
+            Unsure::Removals if kinds::owns_machines(key) => self.blind.push(key.clone()),
+            Unsure::Nothing | Unsure::Removals => {}
+            Unsure::Emptied(path) => self.out.doubts.push(Unread {
+                what: format!("whether the API server takes the apply of {key}"),
+                why: format!(
+                    "{path} goes, and another manager owns a part of it in another version, where it may stay as null, which is refused"
+                ),
+                remedy: format!("keep a part of {path}, or ask the API server by --dry-run-server"),
+                keys: vec![key.clone()],
+            }),
         }
     }
 

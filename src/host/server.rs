@@ -97,9 +97,7 @@ impl Server for Recorded<'_> {
         let (Some(said), Some(predicted)) = (self.to(attempt), &ours.outcome) else { return ours };
         let agreement = Some(changed(said, predicted, (before.key, before.live)));
         let outcome = match said {
-            ServerSaid::Holds(theirs) => {
-                Some(AfterWrite::Holds { predicted: (**theirs).clone(), blind: false, adopted: false })
-            }
+            ServerSaid::Holds(theirs) => Some(AfterWrite::sure((**theirs).clone())),
             ServerSaid::Refuses(words) => {
                 Some(AfterWrite::Refused { rule: RuleId::of("host/server-refuses"), because: refusal(words) })
             }

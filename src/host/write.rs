@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::last_applied::last_applied_patch;
 use super::{kinds, stored};
-use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply};
+use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply, is_mine};
 use crate::apiserver::fields::{Ownership, owners};
 use crate::apiserver::merge;
 use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
@@ -66,14 +66,23 @@ pub(super) enum Last<'a> {
     Unknown,
 }
 
+/// What of a prediction could be otherwise.
+pub(super) enum Unsure {
+    Nothing,
+    /// A removal could have gone unseen.
+    Removals,
+    /// A map that goes may become null, which is refused: somebody owns a part of it in another version.
+    Emptied(Path),
+}
+
 /// The object after the write.
 pub(super) enum AfterWrite {
     /// The API server holds this.
     Holds {
         /// The object.
         predicted: Value,
-        /// Whether a removal could have gone unseen.
-        blind: bool,
+        /// What of it could be otherwise.
+        unsure: Unsure,
         /// Whether the host takes over an object without writing the fields that its chart renders.
         adopted: bool,
     },
@@ -90,8 +99,8 @@ pub(super) enum AfterWrite {
 
 impl AfterWrite {
     /// A prediction with nothing unseen.
-    fn sure(predicted: Value) -> Self {
-        Self::Holds { predicted, blind: false, adopted: false }
+    pub(super) fn sure(predicted: Value) -> Self {
+        Self::Holds { predicted, unsure: Unsure::Nothing, adopted: false }
     }
 }
 
@@ -131,7 +140,7 @@ fn patch(before: &Before<'_>, rendered: &Value) -> AfterWrite {
         Last::Nothing if built_in => {
             AfterWrite::sure(patched(before.live, merge::three_way(rendered, rendered, before.live)))
         }
-        Last::Nothing => AfterWrite::Holds { predicted: before.live.clone(), blind: false, adopted: true },
+        Last::Nothing => AfterWrite::Holds { predicted: before.live.clone(), unsure: Unsure::Nothing, adopted: true },
         // A first install that takes ownership does not compare with itself only (helm `pkg/action/install.go`,
         // `performInstall`, since 3.18): what is rendered wins over live.
         Last::Taken => AfterWrite::sure(patched(before.live, merge::three_way(rendered, rendered, before.live))),
@@ -169,7 +178,8 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
                 let live = Some(before.live).filter(|_| !before.definition.has_older_versions());
                 stored::come_back(before.key, &mut predicted, live);
             }
-            AfterWrite::sure(predicted)
+            let unsure = emptied(&versions, applier, &predicted).map_or(Unsure::Nothing, Unsure::Emptied);
+            AfterWrite::Holds { predicted, unsure, adopted: false }
         }
         Applied::Conflict { manager, paths } => AfterWrite::Refused {
             rule: RuleId::of("host/conflict"),
@@ -179,6 +189,28 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
             ),
         },
         Applied::Nulled { nulls, merged } => nulled(before, &nulls, merged),
+    }
+}
+
+/// A map that is gone after an apply, of which somebody else owns a part in another version.
+fn emptied(versions: &Versions<'_>, applier: Applier<'_>, predicted: &Value) -> Option<Path> {
+    let is_gone = |path: &Path| path.get(versions.live).is_some() && path.get(predicted).is_none();
+    if !loses_a_map(versions.live, predicted) {
+        return None;
+    }
+    let entries = owners(versions.live);
+    let others = entries.iter().filter(|entry| !is_mine(entry, applier));
+    others.flat_map(|entry| versions.hollow(entry)).find(is_gone)
+}
+
+/// Whether a map of the one is not in the other.
+fn loses_a_map(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => one.iter().any(|(key, value)| match other.get(key) {
+            Some(other) => loses_a_map(value, other),
+            None => value.is_object(),
+        }),
+        _ => false,
     }
 }
 
@@ -229,8 +261,9 @@ fn unowned(before: &Before<'_>, rendered: &Value) -> AfterWrite {
 
 /// What is rendered laid over live, where removals cannot be seen.
 fn blind(before: &Before<'_>, rendered: &Value) -> AfterWrite {
-    let blind = lacks_something(before.live.get("spec"), rendered.get("spec"));
-    AfterWrite::Holds { predicted: merge::overlay(before.live, rendered), blind, adopted: false }
+    let is_blind = lacks_something(before.live.get("spec"), rendered.get("spec"));
+    let unsure = if is_blind { Unsure::Removals } else { Unsure::Nothing };
+    AfterWrite::Holds { predicted: merge::overlay(before.live, rendered), unsure, adopted: false }
 }
 
 /// Whether `live` has a field that `rendered` does not have, so that it may be one that the host removes.

@@ -9,7 +9,7 @@ const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migr
 fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
     let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
     match write(way, &Before { key: &key, live, last, says_owners: false, definition: &NoDefinition }, rendered, HELM) {
-        AfterWrite::Holds { predicted, blind, .. } => (predicted["spec"].clone(), blind),
+        AfterWrite::Holds { predicted, unsure, .. } => (predicted["spec"].clone(), matches!(unsure, Unsure::Removals)),
         AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
         AfterWrite::Recreated => panic!("made anew"),
     }
