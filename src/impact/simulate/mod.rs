@@ -1,6 +1,7 @@
 //! Plays the controllers' loops over the Machines of one owner, without a clock and without chance: which Machine is made or
 //! deleted when, how few are available, how many there are, and where it stands still. Held equal to recorded rollouts.
 
+mod ground;
 mod one_by_one;
 mod play;
 mod set;
@@ -191,16 +192,26 @@ impl Fleet {
             return (replaced, None);
         }
         let there = self.machines.iter().filter(|machine| machine.set == set).count() as u64;
-        self.scale(set, there, strategy, can_make)
+        let (Strategy::Rolling { order, .. } | Strategy::OnDelete { order }) = strategy else {
+            return (Vec::new(), None);
+        };
+        self.scale((set, there), strategy, can_make, |fleet, most| set::foremost(fleet, set, *order, most))
     }
 
-    /// The same where nothing was handed to it and its Machines were counted already.
-    fn scale(&mut self, set: usize, there: u64, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
-        match strategy {
-            Strategy::Rolling { order, .. } => set::scale(self, set, there, *order, (can_make, true)),
-            Strategy::OnDelete { order } => set::scale(self, set, there, *order, (can_make, self.sets[set].is_current)),
-            Strategy::OneByOne { .. } | Strategy::Stopped { .. } => (Vec::new(), None),
-        }
+    /// The same where nothing was handed to it, its Machines were counted already, and it is known which of them go first.
+    fn scale(
+        &mut self,
+        (set, there): (usize, u64),
+        strategy: &Strategy,
+        can_make: bool,
+        first: impl FnOnce(&Self, usize) -> Vec<usize>,
+    ) -> (Vec<Act>, Option<Wait>) {
+        let may_make = match strategy {
+            Strategy::Rolling { .. } => true,
+            Strategy::OnDelete { .. } => self.sets[set].is_current,
+            Strategy::OneByOne { .. } | Strategy::Stopped { .. } => return (Vec::new(), None),
+        };
+        set::scale(self, set, there, first, (can_make, may_make))
     }
 
     /// Adds a Machine.

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Act, Fleet, MADE, Machine, Wait};
+use super::ground::Ground;
+use super::{Act, Fleet, Machine, Wait};
 use crate::hashed::HashMap;
 use crate::model::Strategy;
 
@@ -109,36 +110,23 @@ impl Time {
     }
 
     /// Machines come up, and those that are deleted go; says whether any did.
-    fn pass(&mut self, fleet: &mut Fleet, tally: &mut Tally) -> bool {
+    fn pass(&mut self, fleet: &mut Fleet, ground: &mut Ground, tally: &mut Tally) -> bool {
         self.tick += 1;
         let now = self.tick;
         if self.next().is_none_or(|next| next > now) {
             return false;
         }
-        let is_due = |due: &BTreeMap<String, u64>, name: &str| due.get(name).is_some_and(|when| *when <= now);
-        if self.comes.values().any(|when| *when <= now) {
-            // What was made here stands last.
-            for machine in fleet.machines.iter_mut().rev().take_while(|machine| machine.born > MADE) {
-                if !machine.is_ready && is_due(&self.comes, &machine.name) {
-                    (machine.is_ready, machine.is_sick) = (true, false);
-                    tally.came(machine);
-                }
+        for (name, _) in self.comes.extract_if(.., |_, when| *when <= now) {
+            let came = ground.change(fleet, &name, |machine| (machine.is_ready, machine.is_sick) = (true, false));
+            came.into_iter().for_each(|machine| tally.came(machine));
+        }
+        for (name, _) in self.goes.extract_if(.., |_, when| *when <= now) {
+            if let Some(machine) = ground.gone(fleet, &name) {
+                self.hosts = self.hosts.saturating_add(u64::from(!self.hostless.contains(&machine.name)));
+                tally.gone(machine);
             }
-            self.comes.retain(|_, when| *when > now);
         }
-        if self.goes.values().any(|when| *when <= now) {
-            let mut back = 0;
-            fleet.machines.retain(|machine| {
-                let stays = !machine.is_going || !is_due(&self.goes, &machine.name);
-                if !stays {
-                    back += u64::from(!self.hostless.contains(&machine.name));
-                    tally.gone(machine);
-                }
-                stays
-            });
-            self.hosts = self.hosts.saturating_add(back);
-            self.goes.retain(|_, when| *when > now);
-        }
+        ground.tidy(fleet, false);
         self.start();
         true
     }
@@ -177,7 +165,7 @@ impl Time {
     }
 }
 
-/// What is counted of a fleet, kept as it changes: a large group has a thousand turns, and none may look at all of its Machines.
+/// What is counted of a fleet, kept as it changes.
 #[derive(Debug)]
 struct Tally {
     now: Counts,
@@ -249,12 +237,14 @@ impl Tally {
     }
 
     /// What the loop of a MachineSet, or that of an owner (0), did; what it made stands last.
-    fn take(&mut self, acts: &[Act], set: usize, fleet: &Fleet) {
+    fn take(&mut self, acts: &[Act], set: usize, fleet: &Fleet, ground: &mut Ground) {
         let made = acts.iter().filter(|act| matches!(act, Act::Make(_))).count();
         fleet.machines.iter().rev().take(made).for_each(|machine| self.add(machine));
+        ground.made(fleet, made);
         for act in acts {
             if let Act::Delete(name) = act {
                 self.goes(name, set);
+                ground.goes(fleet, name);
             }
         }
     }
@@ -267,27 +257,33 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
     let (lowest, peak) = (tally.now.available, tally.now.there);
     let mut out = Played { counts: vec![tally.now], acts: Vec::new(), lowest, peak, end: End::Endless };
     let mut time = Time::new(pace, &fleet);
-    let has_condemned = fleet.machines.iter().any(|machine| machine.is_condemned);
+    let mut ground = Ground::new(&fleet, strategy);
     let longest = (fleet.count() + fleet.wanted + 8) * 16 * (pace.ready.unwrap_or(1) + pace.gone);
     while time.tick < longest {
         let sets = fleet.sets.clone();
-        let passed = time.pass(&mut fleet, &mut tally);
+        let passed = time.pass(&mut fleet, &mut ground, &mut tally);
         // What a deletion takes is seen before anything is made in its place.
         note(tally.now, &mut out);
         tally.tell(&mut fleet);
         let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
         let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
-        if is_late && !acts.is_empty() && fleet.made == 1 {
+        let acts_late = is_late && !acts.is_empty() && fleet.made == 1;
+        if acts_late {
             acts.extend((1..=pace.unseen).flat_map(|unseen| fleet.late_turn(strategy, pace.makes, unseen).0));
         }
-        tally.take(&acts, 0, &fleet);
+        tally.take(&acts, 0, &fleet, &mut ground);
+        if acts_late {
+            // Late turns put the Machines into another order.
+            ground = Ground::new(&fleet, strategy);
+        }
         for set in 0..fleet.sets.len() {
-            let (more, why) = if has_condemned {
-                fleet.set_turn(set, strategy, pace.makes)
+            let (more, why) = if ground.has_queues() {
+                let told = (set, fleet.sets[set].told);
+                fleet.scale(told, strategy, pace.makes, |_, most| ground.first(set, most))
             } else {
-                fleet.scale(set, fleet.sets[set].told, strategy, pace.makes)
+                fleet.set_turn(set, strategy, pace.makes)
             };
-            tally.take(&more, set, &fleet);
+            tally.take(&more, set, &fleet, &mut ground);
             acts.extend(more);
             wait = why.or(wait);
         }
@@ -296,12 +292,15 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         out.acts.extend(acts);
         note(tally.now, &mut out);
         #[cfg(test)]
-        assert_eq!(tally.now, counts(&fleet), "what is kept is what is there");
+        ground.check(&fleet);
+        #[cfg(test)]
+        assert_eq!(tally.now, counts(&ground, &fleet), "what is kept is what is there");
         match time.next() {
             _ if moved => {}
             // Until then every turn says the same.
             Some(next) => time.tick = time.tick.max(next.saturating_sub(1)),
             None => {
+                ground.tidy(&mut fleet, true);
                 out.end = match time.waiting.len() as u64 {
                     0 => end(&fleet, wait.or_else(|| fleet.stands(strategy))),
                     count => End::Stuck(Wait::NoHost(count)),
@@ -349,10 +348,10 @@ pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
 }
 
 #[cfg(test)]
-fn counts(fleet: &Fleet) -> Counts {
-    let stays = |machine: &&Machine| !machine.is_outdated && !machine.is_going;
-    let up_to_date = fleet.machines.iter().filter(stays).count() as u64;
-    Counts { there: fleet.count(), up_to_date, available: fleet.available() }
+fn counts(ground: &Ground, fleet: &Fleet) -> Counts {
+    let count = |is: fn(&Machine) -> bool| ground.there(fleet).filter(|machine| is(machine)).count() as u64;
+    let up_to_date = count(|machine| !machine.is_outdated && !machine.is_going);
+    Counts { there: count(|_| true), up_to_date, available: count(|machine| machine.is_ready) }
 }
 
 fn note(now: Counts, out: &mut Played) {

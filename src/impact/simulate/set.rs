@@ -22,7 +22,7 @@ pub(super) fn scale(
     fleet: &mut Fleet,
     set: usize,
     there: u64,
-    order: DeletionOrder,
+    first: impl FnOnce(&Fleet, usize) -> Vec<usize>,
     (can_make, may_make): (bool, bool),
 ) -> (Vec<Act>, Option<Wait>) {
     let wanted = fleet.sets[set].wanted;
@@ -35,42 +35,25 @@ pub(super) fn scale(
     if there == wanted {
         return (Vec::new(), None);
     }
-    // Mostly one of a thousand goes, a thousand times: then it is looked for, and else only those that go are put in order.
-    let first: Vec<usize> = if there - wanted == 1 {
-        foremost(fleet, set, order).into_iter().collect()
-    } else {
-        let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
-        let mut own: Vec<_> = all.map(|(place, machine)| (priority(machine, order), place)).collect();
-        let most = usize::try_from(there - wanted).unwrap_or(usize::MAX).min(own.len());
-        own.select_nth_unstable(most - 1);
-        own[..most].sort_unstable();
-        own[..most].iter().map(|(_, place)| *place).collect()
-    };
+    let first = first(fleet, usize::try_from(there - wanted).unwrap_or(usize::MAX));
     // What goes already counts as one of those that go.
     let stay: Vec<usize> = first.into_iter().filter(|place| !fleet.machines[*place].is_going).collect();
     (stay.into_iter().map(|place| fleet.delete(place)).collect(), None)
 }
 
 /// Class, newest or oldest, name.
-type Priority<'m> = (u8, Reverse<i64>, i64, &'m str);
+pub(super) type Priority<'m> = (u8, Reverse<i64>, i64, &'m str);
 
-/// The place of the Machine that goes first.
-fn foremost(fleet: &Fleet, set: usize, order: DeletionOrder) -> Option<usize> {
-    let mut found: Option<(usize, Priority<'_>)> = None;
-    for (place, machine) in fleet.machines.iter().enumerate() {
-        if machine.set != set {
-            continue;
-        }
-        let own = priority(machine, order);
-        if found.as_ref().is_none_or(|(_, least)| own < *least) {
-            found = Some((place, own));
-        }
-    }
-    found.map(|(place, _)| place)
+/// The places of the Machines of a MachineSet that go first.
+pub(super) fn foremost(fleet: &Fleet, set: usize, order: DeletionOrder, most: usize) -> Vec<usize> {
+    let all = fleet.machines.iter().enumerate().filter(|(_, machine)| machine.set == set);
+    let mut own: Vec<_> = all.map(|(place, machine)| (priority(machine, order), place)).collect();
+    own.sort_unstable();
+    own.into_iter().take(most).map(|(_, place)| place).collect()
 }
 
 /// The smaller, the sooner: what is being deleted, what somebody marked, what is not healthy, then by the order, then by name.
-fn priority(machine: &Machine, order: DeletionOrder) -> Priority<'_> {
+pub(super) fn priority(machine: &Machine, order: DeletionOrder) -> Priority<'_> {
     let class = match machine {
         Machine { is_going: true, .. } => 0,
         Machine { is_marked: true, .. } => 1,
