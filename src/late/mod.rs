@@ -38,5 +38,6 @@ pub(crate) use settle::{Evidence, NOTHING_HIDDEN, Settled, settle};
 pub(crate) use sources::{Wanted, no_kind, reading, wanted, within};
 pub use stream::needed;
 pub(crate) use stream::standing;
+pub(crate) use token::Placeholders;
 pub(crate) use vet::vet;
 pub(crate) use web::Address;

@@ -9,7 +9,8 @@ use super::resolution::{Resolution, Symbolic, Trial};
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream::{self, Closed, Left, Why};
 use super::targets::{Target, Targets};
-use super::{checksums, held, signs, token};
+use super::token::{self, Placeholders};
+use super::{checksums, held, signs};
 use crate::model::Decision;
 use crate::model::{Finding, Reason};
 use crate::object::{Inventory, Key, Location, StreamText};
@@ -30,12 +31,14 @@ pub fn resolve<'s>(
     let blank = stream::targets(policy, &[]);
     let found = stream::search(stream, &blank);
     let hidden = into_secrets(policy, &found);
+    let placeholders = Placeholders::of(policy);
     let evidence = Evidence {
         readings: &world.readings,
         pins: &world.pins,
         namespace: world.host.namespace.as_deref(),
         now: world.now,
         reach,
+        placeholders: &placeholders,
         hidden: &hidden,
     };
     let needed: BTreeSet<usize> = found.marked.iter().flat_map(stream::Marked::values).collect();
@@ -46,7 +49,7 @@ pub fn resolve<'s>(
         .map(|(place, value)| {
             needed.contains(&place).then(|| {
                 let held = || {
-                    let unknown = |text: &str| settle::unknown(policy, value, text);
+                    let unknown = |text: &str| settle::unknown(evidence.placeholders, value, text);
                     held::held(place, value, &found.marked, &blank, &world.live, unknown)
                 };
                 settle::with_live(policy, value, evidence, held)

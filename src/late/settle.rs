@@ -18,6 +18,7 @@ use self::pinned::{against_pin, by_hand};
 use super::held::Held;
 use super::kind;
 use super::sources::describe;
+use super::token::Placeholders;
 use crate::approval::to_the_second;
 use crate::model::{Decision, Reason};
 use crate::pin::{Clear, Pin, recognises, seal};
@@ -111,6 +112,8 @@ pub(crate) struct Evidence<'w> {
     pub now: Timestamp,
     /// How far the sources can be reached.
     pub reach: Reach,
+    /// The placeholders of all late values.
+    pub placeholders: &'w Placeholders<'w>,
     /// Late values that are secret because they are written into a Secret.
     pub hidden: &'w BTreeSet<String>,
 }

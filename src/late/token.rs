@@ -3,10 +3,13 @@
 //! The end of an escape continues none: the `n` of `\n55.55.55.55` is no letter of a word.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use aho_corasick::AhoCorasick;
 use memchr::memmem;
 
 use super::escape::Escape;
+use crate::policy::Policy;
 
 /// The places of `placeholder` in `text`, in order, none overlapping.
 pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Range<usize>> + use<'t> {
@@ -36,6 +39,37 @@ pub fn places<'t>(text: &'t [u8], placeholder: &str) -> impl Iterator<Item = Ran
 #[must_use]
 pub(crate) fn occurs(text: &[u8], placeholder: &str) -> bool {
     places(text, placeholder).next().is_some()
+}
+
+/// Placeholders as they are written, of which a text may hold one.
+#[derive(Debug)]
+pub(crate) struct Placeholders<'p> {
+    all: Vec<&'p str>,
+    /// Finds many at once; made when it is first needed.
+    finder: OnceLock<Option<AhoCorasick>>,
+}
+
+impl<'p> Placeholders<'p> {
+    /// So many are looked for one by one.
+    const FEW: usize = 8;
+
+    /// Those of all late values.
+    #[must_use]
+    pub(crate) fn of(policy: &'p Policy) -> Self {
+        let all = policy.late_values.iter().flat_map(|value| &value.placeholders).map(String::as_str);
+        Self { all: all.filter(|placeholder| !placeholder.is_empty()).collect(), finder: OnceLock::new() }
+    }
+
+    /// Whether a text holds one of them as a whole token.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        let finder = (self.all.len() > Self::FEW).then(|| self.finder.get_or_init(|| AhoCorasick::new(&self.all).ok()));
+        let Some(Some(finder)) = finder else { return self.all.iter().any(|one| occurs(text.as_bytes(), one)) };
+        finder.find_overlapping_iter(text).any(|found| {
+            self.all
+                .get(found.pattern().as_usize())
+                .is_some_and(|placeholder| Joints::of(placeholder).stands(text.as_bytes(), &found.range()))
+        })
+    }
 }
 
 /// Which neighbours would make the placeholder a part of something longer.
@@ -120,6 +154,20 @@ mod tests {
             ("canReach=55.55.55.55,", 1),
         ] {
             assert_eq!(count(text, "55.55.55.55"), times, "{text}");
+        }
+    }
+
+    #[test]
+    fn many_placeholders_are_found_as_each_of_them_is() {
+        let texts =
+            ["vip", "vip-1", "155.55.55.55", "55.55.55.55", "fd00::1", "fd00::1:2", "xvip", "a vip.", "", "b1b2"];
+        let all = ["55.55.55.55", "fd00::1", "vip", "vip-1", "a", "b", "b1", "b2", "c", "55.55"];
+        for few in 1..=all.len() {
+            let placeholders = Placeholders { all: all[..few].to_vec(), finder: OnceLock::new() };
+            for text in texts {
+                let each = all[..few].iter().any(|one| occurs(text.as_bytes(), one));
+                assert_eq!(placeholders.is_in(text), each, "{text:?} among the first {few}");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What must be known of secret late values before a snapshot hides them: which those are, and whether they can be used.
 
+use super::token::Placeholders;
 use super::{kind, resolve, stream};
 use crate::object::StreamText;
 use crate::policy::Policy;
@@ -10,6 +11,7 @@ use crate::world::SourceReading;
 pub(crate) fn vet(stream: &StreamText, policy: &Policy, readings: &mut [SourceReading]) {
     let hidden = resolve::into_secrets(policy, &stream::search(stream, &stream::targets(policy, &[])));
     let hidden = policy.with_origins(&hidden);
+    let placeholders = Placeholders::of(policy);
     for reading in readings {
         let Some(value) = policy.late_value(&reading.value) else { continue };
         reading.secret |= hidden.contains(&reading.value);
@@ -21,7 +23,7 @@ pub(crate) fn vet(stream: &StreamText, policy: &Policy, readings: &mut [SourceRe
             reading.secret = false;
             continue;
         }
-        reading.fits = !super::settle::unknown(policy, value, text) && kind::check(value, text).is_ok();
+        reading.fits = !super::settle::unknown(&placeholders, value, text) && kind::check(value, text).is_ok();
         if reading.fits {
             *text = kind::normal(value.kind, text);
         }

@@ -243,15 +243,18 @@ mod tests {
 
     fn lacking(readings: &[SourceReading], told: Option<Duration>) -> Vec<Missing> {
         let now = "2026-11-21T12:00:00Z".parse().expect("a time");
+        let policy = policy();
+        let placeholders = crate::late::Placeholders::of(&policy);
         let evidence = Evidence {
             readings,
             pins: &[],
             namespace: None,
             now,
             reach: Reach::Cluster,
+            placeholders: &placeholders,
             hidden: &super::super::NOTHING_HIDDEN,
         };
-        missing(&policy(), &BTreeSet::from(["vip".to_owned()]), evidence, told)
+        missing(&policy, &BTreeSet::from(["vip".to_owned()]), evidence, told)
     }
 
     /// Waits while reads give nothing `times` times, then a value.

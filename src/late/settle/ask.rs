@@ -7,7 +7,8 @@ use super::{Evidence, Reach, settle};
 use crate::compare::redact::is_mark;
 use crate::late::kind;
 use crate::late::sources::blank as blank_reading;
-use crate::late::{template, token};
+use crate::late::template;
+use crate::late::token::Placeholders;
 use crate::policy::{LateValue, Policy, Source, SourceKind, origins};
 use crate::report::{AttemptReport, LateState, SourceState};
 use crate::world::{Gap, SourceReading};
@@ -99,7 +100,7 @@ fn attempt(policy: &Policy, value: &LateValue, place: usize, evidence: Evidence<
         (Some(Gap::KeyMissing(_)), None) => SourceState::KeyMissing,
         (_, None) => SourceState::Absent,
         (_, Some(text)) if text.is_empty() => SourceState::Empty,
-        (_, Some(text)) if unknown(policy, value, text) => SourceState::Placeholder,
+        (_, Some(text)) if unknown(evidence.placeholders, value, text) => SourceState::Placeholder,
         // A snapshot holds a mark in the place of a secret, and whether that had the form of its type.
         (_, Some(text)) if reading.secret && is_mark(text) && reading.fits => SourceState::Resolved,
         (_, Some(text)) if reading.secret && is_mark(text) => SourceState::Malformed,
@@ -159,11 +160,6 @@ fn lack(reading: &SourceReading, from: &Source, reach: Reach) -> String {
 }
 
 /// Whether a text is only another way to say "not known yet": a placeholder, an equivalent, or something around a placeholder.
-pub(in crate::late) fn unknown(policy: &Policy, value: &LateValue, text: &str) -> bool {
-    value.equivalent.iter().any(|other| other == text)
-        || policy
-            .late_values
-            .iter()
-            .flat_map(|value| &value.placeholders)
-            .any(|other| token::occurs(text.as_bytes(), other))
+pub(in crate::late) fn unknown(placeholders: &Placeholders<'_>, value: &LateValue, text: &str) -> bool {
+    value.equivalent.iter().any(|other| other == text) || placeholders.is_in(text)
 }

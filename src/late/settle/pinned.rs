@@ -12,7 +12,7 @@ pub(super) fn against_pin(
     evidence: Evidence<'_>,
 ) -> Settled {
     let hidden = pin.secret || evidence.hides(value);
-    let fits = match unknown(policy, value, &pin.value) {
+    let fits = match unknown(evidence.placeholders, value, &pin.value) {
         true => Err("is a placeholder".to_owned()),
         false => kind::check(value, &pin.value),
     };

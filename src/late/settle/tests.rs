@@ -61,6 +61,7 @@ fn run(policy: &Policy, readings: &[SourceReading], pins: &[Pin], reach: Reach) 
         namespace: Some("capo"),
         now: NOW.parse().expect("a time"),
         reach,
+        placeholders: &Placeholders::of(policy),
         hidden: &NOTHING_HIDDEN,
     };
     settle(policy, &policy.late_values[0], evidence)
@@ -283,9 +284,16 @@ fn a_secret_is_never_pinned_by_hand_and_what_may_be_one_only_as_plain_text() {
         let policy = policy(edit);
         let hidden = hidden.iter().map(|name| (*name).to_owned()).collect();
         let readings = [configmap(None), env(None)];
-        let now = NOW.parse().expect("a time");
-        let evidence =
-            Evidence { readings: &readings, pins: &[], namespace: None, now, reach: Reach::Cluster, hidden: &hidden };
+        let (now, placeholders) = (NOW.parse().expect("a time"), &Placeholders::of(&policy));
+        let evidence = Evidence {
+            readings: &readings,
+            pins: &[],
+            namespace: None,
+            now,
+            reach: Reach::Cluster,
+            placeholders,
+            hidden: &hidden,
+        };
         let reason = settle(&policy, &policy.late_values[0], evidence).reason.expect("a reason");
         reason.next.into_iter().chain(reason.or).collect::<Vec<_>>()
     };
@@ -301,9 +309,17 @@ fn a_plain_pin_of_a_value_that_is_secret_is_sealed_when_its_source_can_give_it()
     let policy = policy(json!({"type": "string"}));
     let hidden = BTreeSet::from(["vip".to_owned()]);
     let run = |readings: &[SourceReading]| {
-        let now = NOW.parse().expect("a time");
+        let (now, placeholders) = (NOW.parse().expect("a time"), &Placeholders::of(&policy));
         let pins = [pin("hunter2")];
-        let evidence = Evidence { readings, pins: &pins, namespace: None, now, reach: Reach::Cluster, hidden: &hidden };
+        let evidence = Evidence {
+            readings,
+            pins: &pins,
+            namespace: None,
+            now,
+            reach: Reach::Cluster,
+            placeholders,
+            hidden: &hidden,
+        };
         settle(&policy, &policy.late_values[0], evidence)
     };
     let settled = run(&[env(Some("hunter2")), configmap(Some("hunter2"))]);

@@ -171,12 +171,14 @@ impl<'a> LateValues<'a> {
             Some(LiveKind::Cluster) => Reach::Snapshot,
             Some(_) => Reach::Files,
         };
+        let placeholders = late::Placeholders::of(policy);
         let nothing = Evidence {
             readings: &[],
             pins: &pins,
             namespace: namespace.as_deref(),
             now: self.now,
             reach,
+            placeholders: &placeholders,
             hidden: &late::NOTHING_HIDDEN,
         };
         let missing =
@@ -254,12 +256,14 @@ impl<'a> LateValues<'a> {
         let readings = self.runtime.block_on(self.read(&names));
         let alone = LateValue { pin: PinMode::Follow, ..value.clone() };
         let namespace = self.detected.host.namespace.as_deref();
+        let placeholders = late::Placeholders::of(self.policy);
         let evidence = Evidence {
             readings: &readings,
             pins: &[],
             namespace,
             now: self.now,
             reach: Reach::Files,
+            placeholders: &placeholders,
             hidden: &late::NOTHING_HIDDEN,
         };
         let settled = late::settle(self.policy, &alone, evidence);

@@ -37,10 +37,11 @@ impl Pending<'_> {
     /// Waits for what is missing. `true` where there was something to wait for: then the World is old and has to be read again.
     pub(in crate::session) fn wait(&self, observer: &mut dyn Observer) -> Result<bool, Stop> {
         let namespace = self.world.host.namespace.as_deref();
+        let placeholders = late::Placeholders::of(self.policy);
         let missing = |readings: &[SourceReading]| {
             let (pins, now) = (&self.world.pins, self.world.now);
-            let evidence =
-                Evidence { readings, pins, namespace, now, reach: Reach::Cluster, hidden: &late::NOTHING_HIDDEN };
+            let (reach, placeholders, hidden) = (Reach::Cluster, &placeholders, &late::NOTHING_HIDDEN);
+            let evidence = Evidence { readings, pins, namespace, now, reach, placeholders, hidden };
             wait::missing(self.policy, self.names, evidence, self.told)
         };
         let first = &self.world.readings;
