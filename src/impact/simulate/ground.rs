@@ -11,7 +11,7 @@ use crate::model::{DeletionOrder, Strategy};
 
 /// Where the Machines of a fleet stand.
 pub(super) struct Ground {
-    /// The place of each by its name.
+    /// The place of each by its name, where there are queues: the few Machines of a control plane are looked through.
     places: HashMap<String, usize>,
     /// Which places are left: their Machines are gone.
     left: Vec<bool>,
@@ -75,12 +75,11 @@ impl Ground {
 
     /// Takes note of a deletion that began.
     pub(super) fn goes(&mut self, fleet: &Fleet, name: &str) {
+        let Some(queues) = &mut self.queues else { return };
         let Some(place) = self.places.get(name).copied() else { return };
         let machine = &fleet.machines[place];
-        if let Some(queues) = &mut self.queues {
-            queues.remove(&Machine { is_going: false, ..machine.clone() }, place);
-            queues.add(machine, place);
-        }
+        queues.remove(&Machine { is_going: false, ..machine.clone() }, place);
+        queues.add(machine, place);
     }
 
     /// Changes a Machine of this name.
@@ -90,7 +89,7 @@ impl Ground {
         name: &str,
         change: impl FnOnce(&mut Machine),
     ) -> Option<&'f Machine> {
-        let place = *self.places.get(name)?;
+        let place = self.place(fleet, name)?;
         let machine = &mut fleet.machines[place];
         if let Some(queues) = &mut self.queues {
             queues.remove(machine, place);
@@ -104,7 +103,8 @@ impl Ground {
 
     /// A Machine of this name is gone; [`Self::tidy`] takes it away.
     pub(super) fn gone<'f>(&mut self, fleet: &'f Fleet, name: &str) -> Option<&'f Machine> {
-        let place = self.places.remove(name)?;
+        let place = self.place(fleet, name)?;
+        self.places.remove(name);
         let machine = &fleet.machines[place];
         if let Some(queues) = &mut self.queues {
             queues.remove(machine, place);
@@ -129,6 +129,13 @@ impl Ground {
         fleet.machines.iter().zip(&self.left).filter(|(_, left)| !**left).map(|(machine, _)| machine)
     }
 
+    fn place(&self, fleet: &Fleet, name: &str) -> Option<usize> {
+        match self.queues {
+            Some(_) => self.places.get(name).copied(),
+            None => fleet.machines.iter().position(|machine| machine.name == name),
+        }
+    }
+
     fn take_stock(&mut self, fleet: &Fleet) {
         self.places.clear();
         self.left.clear();
@@ -141,9 +148,9 @@ impl Ground {
 
     fn add(&mut self, fleet: &Fleet, place: usize) {
         let machine = &fleet.machines[place];
-        self.places.insert(machine.name.clone(), place);
         self.left.push(false);
         if let Some(queues) = &mut self.queues {
+            self.places.insert(machine.name.clone(), place);
             queues.add(machine, place);
         }
     }

@@ -52,6 +52,9 @@ fn condemned(fleet: &Fleet) -> Option<usize> {
 
 /// Nothing is done while a Machine is being deleted, or one beside that to be deleted is not healthy.
 fn preflight(fleet: &Fleet, except: Option<usize>) -> Option<Wait> {
+    if fleet.machines.iter().all(|machine| machine.is_ready && !machine.is_going) {
+        return None;
+    }
     let [going, mut sick] = fleet.ailing();
     if !going.is_empty() {
         return Some(Wait::Going(going));
