@@ -291,7 +291,6 @@ fn source(listed: &ListedRelease, args: &PlanArgs, folder: &Path) -> Source {
         namespace: listed.namespace.clone(),
         context: listed.kube_context.clone(),
         first: false,
-        is_rendered_without_cluster: args.revisions.base_ref.is_none()
-            && listed.live.as_ref().unwrap_or(&args.common.live) == "none",
+        finds_nothing: args.revisions.base_ref.is_none() && listed.live.as_ref().unwrap_or(&args.common.live) == "none",
     })
 }

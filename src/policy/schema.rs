@@ -388,7 +388,7 @@ pub struct Unseen {
     /// A stream without Cluster API objects, of a release that nothing names: Helm deletes what that release had.
     pub release: Doubt,
     /// A changed object that carries others inside it: a release of Flux, an application of Argo CD, manifests kept as data. Also a
-    /// chart that asks the cluster while it is rendered without one (`lookup`).
+    /// chart that asks about the cluster while it is rendered without one (`lookup`, `.Capabilities`).
     pub inside: Doubt,
     /// Controllers of Cluster API in the stream itself that are new beside its objects or get another image or other settings, and
     /// other definitions of their kinds: what these call out of date is not judged. With `plan --upgrade` it is what no mirror computes of

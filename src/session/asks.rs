@@ -1,11 +1,15 @@
-//! Whether Helm asks the cluster while it renders a chart (`lookup`). Without a cluster that finds nothing, so that what is rendered here
-//! may not be what is written later. A call that this render never reaches counts for nothing: Helm renders a copy that would fail there.
+//! Whether a chart asks about the cluster while Helm renders it: for objects (`lookup`), or for what the API server serves
+//! (`.Capabilities.APIVersions`). Without a cluster it hears of nothing, so that what is rendered here may not be what is written later. What
+//! makes no difference counts for nothing, which Helm itself is asked: it renders a copy that fails at each call, and the same chart beside
+//! Cluster API.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 
 use super::flux::artifact;
 use crate::object::Key;
@@ -19,11 +23,16 @@ const ASKS: &[u8] = b"lookup";
 /// A function that fails with as many arguments (helm `pkg/engine/engine.go`, `fail`: it takes one).
 const FAILS: &[u8] = b"fail";
 
-/// What cannot be seen of what is written, as Helm asks the cluster for it.
+/// What a template is told of the API server (helm `pkg/chart/common/capabilities.go`, `Capabilities.APIVersions`).
+const SERVED: &[u8] = b"APIVersions";
+
+/// What cannot be seen of what is written, as the chart asks about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unseen {
     /// Why.
     pub why: String,
+    /// What to do about it.
+    pub remedy: String,
     /// A digest of all that it was rendered from; none where that could not be read.
     pub of: Option<String>,
 }
@@ -37,38 +46,73 @@ pub(crate) struct Rendering<'r> {
     pub told: &'r [&'r [u8]],
     /// What came out.
     pub stream: &'r [u8],
+    /// What of the cluster the chart was told.
+    pub heard: Heard,
+}
+
+/// What a chart hears of the cluster as it is rendered, or need not hear as who writes it does not either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Its objects (`lookup`).
+    pub objects: bool,
+    /// What its API server serves.
+    pub apis: bool,
+}
+
+impl Heard {
+    /// What Helm is told by its arguments (helm `pkg/action/action.go`, `renderResources`, 3.13 on: with `--dry-run=server`, and only then,
+    /// `lookup` finds what is there; `pkg/cmd/template.go`: what is served is only what `--api-versions` says).
+    pub(crate) fn by(args: &[String]) -> Self {
+        let has = |of: &dyn Fn(&str) -> bool| args.iter().any(|argument| of(argument));
+        let has_two = |of: &dyn Fn(&str, &str) -> bool| args.windows(2).any(|pair| of(&pair[0], &pair[1]));
+        Self {
+            objects: has(&|one| one == "--dry-run=server")
+                || has_two(&|option, value| option == "--dry-run" && value == "server"),
+            apis: has(&|one| one.starts_with("--api-versions="))
+                || has_two(&|option, _| ["--api-versions", "-a"].contains(&option)),
+        }
+    }
 }
 
 impl Unseen {
-    /// What a chart that may ask leaves unseen; `again` renders another chart as this one was rendered.
-    pub(crate) fn of(rendering: Rendering<'_>, again: impl FnOnce(&Path) -> anyhow::Result<Vec<u8>>) -> Option<Self> {
+    /// What a chart that may ask leaves unseen; `again` renders another chart as this one was rendered, with further arguments.
+    pub(crate) fn of(
+        rendering: Rendering<'_>,
+        again: impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
+    ) -> Option<Self> {
+        let heard = rendering.heard;
+        if heard.objects && heard.apis {
+            return None;
+        }
         let found = match Found::of(rendering) {
             Ok(found) => found,
             Err(error) => return Some(Self::not_known(&format!("{error:#}"))),
         };
-        let why = match found.calls {
-            Calls::None => return None,
-            // What names no compared group renders no object of one, whatever the cluster answers.
-            _ if !found.names_compared => return None,
-            Calls::Chart(_) if is_never_reached(rendering, again).unwrap_or(false) => return None,
-            Calls::Chart(file) => file,
-            Calls::Told => "a template in its values".to_owned(),
-        };
-        let why = format!("{why} asks the cluster while Helm renders (lookup), which finds nothing here");
-        Some(Self { why, of: Some(found.digest) })
+        // What names no compared group renders no object of one, whatever the cluster answers.
+        if !found.names_compared {
+            return None;
+        }
+        let asks = found.asks_objects(rendering, &again).filter(|_| !heard.objects);
+        let (why, remedy) = asks.or_else(|| found.asks_apis(rendering, &again).filter(|_| !heard.apis))?;
+        Some(Self { why, remedy, of: Some(found.digest) })
     }
 
     /// That nobody could look.
     pub(crate) fn not_known(why: &str) -> Self {
-        let why = format!("whether its chart asks the cluster while Helm renders (lookup) is not known: {why}");
-        Self { why, of: None }
+        let why = format!("whether its chart asks about the cluster while Helm renders is not known: {why}");
+        Self { why, remedy: "render it from a folder".to_owned(), of: None }
     }
 
     /// The same as what makes a run undecided: `what` is rendered, for `keys`.
     pub(crate) fn unread(&self, what: String, keys: Vec<Key>) -> Unread {
-        let remedy =
-            "say --helm-arg=--dry-run=server where Helm may ask the cluster, or `unseen: {inside: warn}` in the policy";
-        Unread { what, why: self.why.clone(), remedy: remedy.to_owned(), keys }
+        let remedy = format!("{}, or `unseen: {{inside: warn}}` in the policy", self.remedy);
+        Unread { what, why: self.why.clone(), remedy, keys }
+    }
+
+    /// What several charts that are rendered together leave unseen.
+    pub(crate) fn of_all(all: Vec<Self>) -> Option<Self> {
+        let of = all.iter().map(|one| one.of.as_deref()).collect::<Option<Vec<_>>>().map(|all| all.concat());
+        all.into_iter().next().map(|first| Self { of, ..first })
     }
 
     /// What two renders leave unseen of the change between them: nothing where both were made of the same.
@@ -78,13 +122,6 @@ impl Unseen {
             (before, after) => after.or(before),
         }
     }
-}
-
-/// Whether Helm was told to ask the cluster (helm `pkg/action/action.go`, `renderResources`, 3.13 on: only then `lookup` finds what is
-/// there).
-pub(crate) fn is_told_to_ask(args: &[String]) -> bool {
-    let two = |pair: &[String]| matches!(pair, [option, value] if option == "--dry-run" && value == "server");
-    args.iter().any(|argument| argument == "--dry-run=server") || args.windows(2).any(two)
 }
 
 /// Where calls stand.
@@ -99,57 +136,141 @@ enum Calls {
 /// What stands in a chart and what it is rendered with.
 struct Found {
     calls: Calls,
+    /// The file that asks what is served.
+    served: Option<String>,
+    /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
+    versions: BTreeSet<String>,
     names_compared: bool,
     digest: String,
 }
 
+/// Why something is not seen, and what to do about it.
+type Why = (String, String);
+
 impl Found {
     fn of(rendering: Rendering<'_>) -> anyhow::Result<Self> {
         let mut digest = Sha256::new();
+        let mut out = Self {
+            calls: Calls::None,
+            served: None,
+            versions: BTreeSet::new(),
+            names_compared: false,
+            digest: String::new(),
+        };
         let mut add = |text: &[u8]| {
             digest.update(text.len().to_le_bytes());
             digest.update(text);
         };
-        let mut names_compared = false;
-        let mut asking: Option<String> = None;
-        let is_template = |name: &str| name.contains("templates/");
         files(rendering.chart, &mut |name, text| {
             add(name.as_bytes());
             add(text);
-            names_compared |= names_group(text);
-            // Any file may be evaluated; a template is.
-            let is_better = asking.as_deref().is_none_or(|old| !is_template(old) && is_template(name));
-            if is_better && !calls(text).is_empty() {
-                asking = Some(name.to_owned());
-            }
+            out.look(name, text);
             Ok(())
         })?;
-        let mut is_told = false;
         for text in rendering.told {
             add(text);
-            names_compared |= names_group(text);
-            is_told |= !calls(text).is_empty();
+            out.look("", text);
         }
-        let calls = match asking {
-            _ if is_told => Calls::Told,
-            Some(file) => Calls::Chart(file),
-            None => Calls::None,
+        out.digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(out)
+    }
+
+    /// Looks at a file of the chart, or at what Helm was told, which has no name.
+    fn look(&mut self, name: &str, text: &[u8]) {
+        self.names_compared |= names_group(text);
+        add_versions(text, &mut self.versions);
+        // Any file may be evaluated; a template is.
+        let is_template = |name: &str| name.contains("templates/");
+        let is_better = |old: &str| !is_template(old) && is_template(name);
+        let asks = !calls(text).is_empty();
+        match &self.calls {
+            Calls::Told => {}
+            _ if asks && name.is_empty() => self.calls = Calls::Told,
+            Calls::None if asks => self.calls = Calls::Chart(name.to_owned()),
+            Calls::Chart(old) if asks && is_better(old) => self.calls = Calls::Chart(name.to_owned()),
+            Calls::None | Calls::Chart(_) => {}
+        }
+        if self.served.as_deref().is_none_or(is_better) && memmem::find(text, SERVED).is_some() {
+            self.served = Some(if name.is_empty() { VALUES } else { name }.to_owned());
+        }
+    }
+
+    /// Whether a call is reached: a copy in which each fails renders something else.
+    fn asks_objects(
+        &self,
+        Rendering { chart, stream, .. }: Rendering<'_>,
+        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
+    ) -> Option<Why> {
+        let file = match &self.calls {
+            Calls::None => return None,
+            Calls::Told => VALUES,
+            Calls::Chart(file) => file,
         };
-        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { calls, names_compared, digest })
+        let is_never_reached = || {
+            let copy = disarmed_copy(chart)?;
+            again(&copy.root, &[]).map(|rendered| rendered == stream)
+        };
+        if matches!(self.calls, Calls::Chart(_)) && is_never_reached().unwrap_or(false) {
+            return None;
+        }
+        Some((
+            format!("{file} asks the cluster while Helm renders (lookup), which finds nothing here"),
+            "say --helm-arg=--dry-run=server where Helm may ask the cluster".to_owned(),
+        ))
+    }
+
+    /// Whether it makes a difference what is served: beside the groups of Cluster API that the chart names it renders something else.
+    fn asks_apis(
+        &self,
+        Rendering { chart, stream, .. }: Rendering<'_>,
+        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
+    ) -> Option<Why> {
+        let file = self.served.as_ref()?;
+        let args: Vec<String> = self.versions.iter().map(|version| format!("--api-versions={version}")).collect();
+        if again(chart, &args).is_ok_and(|rendered| rendered == stream) {
+            return None;
+        }
+        let one = args.last().map_or("--api-versions=GROUP/VERSION", String::as_str);
+        Some((
+            format!(
+                "{file} asks what the API server serves (.Capabilities), and renders another stream beside Cluster API"
+            ),
+            format!("say what the cluster serves, such as --helm-arg={one}"),
+        ))
     }
 }
+
+/// How values are called that hold a template.
+const VALUES: &str = "a template in its values";
 
 /// Whether a text names a group that is compared.
 fn names_group(text: &[u8]) -> bool {
     providers::compared_words().any(|word| memmem::find(text, word.as_bytes()).is_some())
 }
 
-/// Whether no call is reached: a copy in which each of them fails renders the same.
-fn is_never_reached(
-    Rendering { chart, stream, .. }: Rendering<'_>,
-    again: impl FnOnce(&Path) -> anyhow::Result<Vec<u8>>,
-) -> anyhow::Result<bool> {
+/// Adds each version of a compared group that a text names, with its kind where it names one: `cluster.x-k8s.io/v1beta2/Cluster`.
+fn add_versions(text: &[u8], out: &mut BTreeSet<String>) {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/');
+    for token in text.split(|byte| !is_of_name(byte)).filter(|token| names_group(token)) {
+        let Ok(token) = std::str::from_utf8(token) else { continue };
+        let mut parts = token.split('/').skip(1);
+        if let (Some(version), kind, None) = (parts.next(), parts.next(), parts.next())
+            && version.starts_with('v')
+            && kind.is_none_or(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))
+        {
+            out.insert(token.to_owned());
+        }
+    }
+}
+
+/// A copy of a chart; it goes with this.
+struct Copied {
+    root: PathBuf,
+    _folder: TempDir,
+}
+
+/// A copy in which each call fails.
+fn disarmed_copy(chart: &Path) -> anyhow::Result<Copied> {
     let copy = tempfile::Builder::new().prefix("rollgate-chart-").tempdir()?;
     let mut root: Option<PathBuf> = None;
     files(chart, &mut |name, text| {
@@ -165,8 +286,8 @@ fn is_never_reached(
         std::fs::create_dir_all(file.parent().unwrap_or(copy.path()))?;
         Ok(std::fs::write(file, disarmed(text))?)
     })?;
-    let root = root.context("it holds no Chart.yaml")?;
-    Ok(again(&copy.path().join(root)).is_ok_and(|rendered| rendered == stream))
+    let root = copy.path().join(root.context("it holds no Chart.yaml")?);
+    Ok(Copied { root, _folder: copy })
 }
 
 /// Where a file of a chart stands once the archives in it are folders; none for an archive itself. A folder that ends like an archive
@@ -312,10 +433,12 @@ mod tests {
         std::fs::write(file, text).expect("a file");
     }
 
+    const NOTHING: Heard = Heard { objects: false, apis: false };
+
     /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
     fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
-        let again = again.as_bytes().to_vec();
-        Unseen::of(Rendering { chart, told, stream: b"" }, |_| Ok(again)).map(|unseen| unseen.why)
+        let rendering = Rendering { chart, told, stream: b"", heard: NOTHING };
+        Unseen::of(rendering, |_, _| Ok(again.as_bytes().to_vec())).map(|unseen| unseen.why)
     }
 
     #[test]
@@ -352,7 +475,7 @@ mod tests {
         let unpacked = folder.path().join("unpacked");
         files.iter().for_each(|(name, text)| write(&unpacked, name, text));
         for chart in [archive, unpacked.join("demo")] {
-            let again = |copy: &Path| {
+            let again = |copy: &Path, _: &[String]| {
                 let read = |name: &str| std::fs::read_to_string(copy.join(name)).expect(name);
                 assert_eq!(read("Chart.yaml"), "name: demo");
                 assert_eq!(read("charts/sub-1-unpacked/Chart.yaml"), "name: sub");
@@ -360,10 +483,12 @@ mod tests {
                 Ok(read("charts/sub-1-unpacked/templates/s.yaml").into_bytes())
             };
             let disarmed = b"{{- $old := fail \"v1\" \"Secret\" \"a\" \"b\" }}";
-            let unseen = |stream: &[u8]| Unseen::of(Rendering { chart: &chart, told: &[], stream }, again);
+            let unseen =
+                |stream: &[u8]| Unseen::of(Rendering { chart: &chart, told: &[], stream, heard: NOTHING }, again);
             assert_eq!(unseen(disarmed), None);
             assert!(unseen(b"another").is_some());
-            let fails = Unseen::of(Rendering { chart: &chart, told: &[], stream: b"" }, |_| anyhow::bail!("it failed"));
+            let rendering = Rendering { chart: &chart, told: &[], stream: b"", heard: NOTHING };
+            let fails = Unseen::of(rendering, |_, _| anyhow::bail!("it failed"));
             assert!(fails.is_some(), "the call is reached");
         }
     }
@@ -384,7 +509,7 @@ mod tests {
 
     #[test]
     fn two_renders_of_the_same_leave_nothing_unseen_between_them() {
-        let of = |of: Option<&str>| Unseen { why: format!("{of:?}"), of: of.map(str::to_owned) };
+        let of = |of: Option<&str>| Unseen { why: format!("{of:?}"), remedy: String::new(), of: of.map(str::to_owned) };
         let (one, two, unread) = (of(Some("1")), of(Some("2")), of(None));
         assert_eq!(Unseen::between(Some(&one), Some(&one)), None);
         assert_eq!(Unseen::between(Some(&unread), Some(&unread)), Some(&unread));
@@ -399,9 +524,46 @@ mod tests {
     }
 
     #[test]
-    fn helm_may_be_told_to_ask() {
-        let told = |args: &[&str]| is_told_to_ask(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
-        assert!(told(&["--dry-run=server"]) && told(&["--set", "a=b", "--dry-run", "server"]));
-        assert!(!told(&["--dry-run"]) && !told(&["--dry-run=client", "--set", "server"]) && !told(&[]));
+    fn what_is_served_counts_where_it_makes_a_difference() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let chart = folder.path();
+        write(chart, "Chart.yaml", b"name: demo");
+        write(
+            chart,
+            "templates/md.yaml",
+            b"{{ if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta2/Cluster\" }}",
+        );
+        write(chart, "README.md", b"See https://example.org/cluster.x-k8s.io/a and .Capabilities.APIVersions.");
+        let beside = |heard: Heard, rendered: &'static str| {
+            let rendering = Rendering { chart, told: &[], stream: b"", heard };
+            Unseen::of(rendering, |_, args: &[String]| {
+                assert_eq!(args, ["--api-versions=cluster.x-k8s.io/v1beta2/Cluster"]);
+                Ok(rendered.as_bytes().to_vec())
+            })
+        };
+        let unseen = beside(NOTHING, "kind: Cluster").expect("it asks");
+        assert!(unseen.why.starts_with("templates/md.yaml asks what the API server serves"), "{}", unseen.why);
+        assert!(
+            unseen.remedy.ends_with("--helm-arg=--api-versions=cluster.x-k8s.io/v1beta2/Cluster"),
+            "{}",
+            unseen.remedy
+        );
+        assert_eq!(beside(NOTHING, ""), None, "it makes no difference");
+        assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: Cluster"), None, "it was told");
+        let failed = Rendering { chart, told: &[], stream: b"", heard: NOTHING };
+        assert!(Unseen::of(failed, |_, _| anyhow::bail!("it failed")).is_some(), "a difference too");
+    }
+
+    #[test]
+    fn helm_may_be_told_of_the_cluster() {
+        let heard = |args: &[&str]| {
+            let Heard { objects, apis } = Heard::by(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+            (objects, apis)
+        };
+        assert_eq!(heard(&["--dry-run=server", "-a", "example.org/v1"]), (true, true));
+        assert_eq!(heard(&["--set", "a=b", "--dry-run", "server"]), (true, false));
+        assert_eq!(heard(&["--api-versions=example.org/v1", "--dry-run=client", "--set", "server"]), (false, true));
+        assert_eq!(heard(&["--dry-run"]), (false, false));
+        assert_eq!(heard(&[]), (false, false));
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::asks::{Rendering, is_told_to_ask};
+use super::asks::{Heard, Rendering};
 use super::input::{self, Input};
 use super::process::{self, Ended};
 use super::tool::{printed, ran, said};
@@ -70,8 +70,8 @@ pub(crate) struct Chart {
     pub context: Option<String>,
     /// Whether it is installed for the first time in any case.
     pub first: bool,
-    /// Whether who writes it renders it without a cluster too, so that `lookup` finds nothing there either.
-    pub is_rendered_without_cluster: bool,
+    /// Whether `lookup` finds nothing where it is written either.
+    pub finds_nothing: bool,
 }
 
 /// The tree that something is rendered in.
@@ -206,18 +206,15 @@ impl Chart {
         if self.builds_dependencies && !self.is_remote {
             self.build_dependencies(&chart, tree, observer)?;
         }
-        let bytes = self.template(&chart, tree, first, observer)?;
-        let unseen = match self.is_rendered_without_cluster || is_told_to_ask(&self.args) {
-            true => None,
-            false => self.unseen(tree, first, &bytes, observer),
-        };
+        let bytes = self.template((&chart, &[]), tree, first, observer)?;
+        let unseen = self.unseen(tree, first, &bytes, observer);
         Ok(Input { unseen, ..Input::unnamed(self.chart.clone(), bytes) })
     }
 
     /// What Helm prints for a chart.
     fn template(
         &self,
-        chart: &OsStr,
+        (chart, args): (&OsStr, &[String]),
         tree: Tree<'_>,
         first: bool,
         observer: &dyn Observer,
@@ -238,7 +235,7 @@ impl Chart {
         if !first && !self.first {
             command.arg("--is-upgrade");
         }
-        command.args(&self.args);
+        command.args(&self.args).args(args);
         let what = format!("{} template {} {}", self.helm.display(), self.release, self.chart);
         printed(command, tree, (&what, NO_HELM), observer).map_err(|error| {
             // helm `pkg/action/dependency.go`, CheckDependencies.
@@ -249,6 +246,11 @@ impl Chart {
 
     /// What Helm did not see as it rendered `stream`, as the chart asks a cluster that nobody let it ask.
     fn unseen(&self, tree: Tree<'_>, first: bool, stream: &[u8], observer: &dyn Observer) -> Option<Unseen> {
+        let heard = Heard::by(&self.args);
+        let heard = Heard { objects: heard.objects || self.finds_nothing, ..heard };
+        if heard.objects && heard.apis {
+            return None;
+        }
         let own = tree.there(Path::new(&self.chart));
         let fetched;
         let chart = if own.exists() && !self.is_remote {
@@ -268,8 +270,8 @@ impl Chart {
             told.push(std::fs::read(tree.there(Path::new(file))).unwrap_or_else(|_| file.clone().into_bytes()));
         }
         let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
-        Unseen::of(Rendering { chart: &chart, told: &told, stream }, |copy| {
-            Ok(self.template(copy.as_os_str(), tree, first, observer)?.to_vec())
+        Unseen::of(Rendering { chart: &chart, told: &told, stream, heard }, |chart, args| {
+            Ok(self.template((chart.as_os_str(), args), tree, first, observer)?.to_vec())
         })
     }
 

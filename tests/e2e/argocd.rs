@@ -194,3 +194,35 @@ fn helmfile_and_terraform_hand_on_what_holds_a_release() {
         }
     }
 }
+
+#[test]
+fn an_application_whose_chart_asks_what_is_served_is_undecided_where_it_changes() {
+    let Some(sidecar) = Sidecar::new() else { return };
+    let git = |args: &[&str]| {
+        let set = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        sidecar.run("git", &[&set[..], args].concat(), &[], ".").succeeded()
+    };
+    sidecar.file(
+        "app.yaml",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: edge-1, namespace: argocd}\nspec:\n  \
+         source: {repoURL: 'https://git.example.com/fleet.git', targetRevision: HEAD, path: chart, helm: {valueFiles: [../values.yaml]}}\n  \
+         destination: {server: 'https://kubernetes.default.svc', namespace: telco}\n",
+    );
+    let asks = "{{- if lookup \"v1\" \"Secret\" \"telco\" \"a\" }}\nkind: Secret\n{{- end }}\n";
+    let served = "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta1\" }}\nkind: Secret\n{{- end }}\n";
+    git(&["init", "--quiet"]);
+    git(&["remote", "add", "origin", "https://git.example.com/fleet.git"]);
+    // Argo CD finds nothing by `lookup` either, and knows what its cluster serves.
+    for (template, values, code) in [(asks, "other: 1", 0), (served, "other: 2", 4), (served, "other: 2", 0)] {
+        sidecar.file("chart/templates/asks.yaml", template);
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "--allow-empty", "-m", "one"]);
+        sidecar.file("values.yaml", &format!("vip: 10.0.3.7\n{values}\n"));
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "--allow-empty", "-m", "two"]);
+        let plan = ["plan", "app.yaml", "--base-ref", "HEAD~1", "--host", "argocd", "--policy", "none"];
+        let ran = sidecar.run("rollgate", &plan, &[], ".");
+        let is_named = ran.stdout.contains("templates/asks.yaml asks what");
+        assert_eq!((ran.code, is_named), (Some(code), code == 4), "{template} {values}: {ran:#?}");
+    }
+}

@@ -467,7 +467,10 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_cha
     let (nothing, without) = ([(machines, ""), (file, hidden.as_str())], [(machines, ""), (file, asks)]);
     let never =
         [(file, "{{- if eq .Values.version \"v0\" }}{{ lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}{{ end }}\n")];
-    let cases: [Asking<'_>; 9] = [
+    let serves =
+        [(file, "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta2\" }}\nkind: ConfigMap\n{{- end }}\n")];
+    let cases: [Asking<'_>; 10] = [
+        ("what-is-served", values, &serves, 4),
         ("names-no-group", values, &without, 0),
         ("never-asks", values, &never, 0),
         ("arrives", (file, "", asks), &[], 4),
@@ -481,7 +484,7 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_cha
     for (name, change, also, code) in cases {
         let (exit, report, stderr) = previewed(bench, &format!("flux-asks-{name}"), &[change], also);
         assert_eq!(exit, Some(code), "{name}: {stderr}{report:#}");
-        let is_named = report.to_string().contains("templates/asks.yaml asks the cluster");
+        let is_named = report.to_string().contains("templates/asks.yaml asks ");
         assert_eq!(is_named, code == 4, "{name}: {report:#}");
     }
 }

@@ -163,6 +163,48 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_a_change_reaches_it() {
 }
 
 #[test]
+fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    let served = |api: &str| {
+        format!(
+            "{{{{- if .Capabilities.APIVersions.Has \"{api}\" }}}}\n{WATCH}      team: {{{{ .Values.team }}}}\n{{{{- end }}}}\n"
+        )
+    };
+    place.git(&["init", "--quiet"]);
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
+        let plan = |api: &str, more: &[&str]| {
+            place.file("chart/templates/served.yaml", &served(api));
+            for team in ["blue", "red"] {
+                place.file("values.yaml", &format!("vip: 10.0.3.7\nteam: {team}\n"));
+                place.git(&["add", "."]);
+                place.git(&["commit", "--quiet", "--allow-empty", "-m", team]);
+            }
+            place.plan(&[&["--base-ref", "HEAD~1"], &chart[..], more].concat())
+        };
+        let api = "cluster.x-k8s.io/v1beta1/MachineHealthCheck";
+        let asks = plan(api, &[]);
+        assert_eq!((asks.code, asks.stdout.contains("asks what the API server")), (Some(4), true), "{asks:#?}");
+        let told = plan(api, &["--helm-arg", &format!("--api-versions={api}")]);
+        assert_eq!((told.code, told.stdout.contains("team")), (Some(0), true), "{told:#?}");
+        let other = plan("monitoring.coreos.com/v1", &[]);
+        assert_eq!(other.code, Some(0), "what is not of Cluster API makes no difference: {other:#?}");
+    }
+}
+
+/// A health check as a chart has it, but for its last label.
+const WATCH: &str = "apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineHealthCheck
+metadata: {name: watch}
+spec:
+  clusterName: demo
+  selector:
+    matchLabels:
+";
+
+#[test]
 fn a_chart_that_is_fetched_may_ask_too() {
     let Some(place) = Place::new() else { return };
     place.chart();

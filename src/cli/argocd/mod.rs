@@ -4,6 +4,7 @@
 mod application;
 mod render;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::exit::Exit;
 use crate::host::HostKind;
 use crate::object::Key;
 use crate::pipeline::Apart;
-use crate::session::{Input, Observer, Source, Tree, Trees, revisions};
+use crate::session::{Input, Observer, Source, Tree, Trees, Unseen, revisions};
 use crate::world::Unread;
 
 /// The Applications of one side, by their titles.
@@ -31,6 +32,8 @@ struct One {
     key: Key,
     application: Result<Application, String>,
     rendered: Result<Arc<[u8]>, Failed>,
+    /// What was not seen of it.
+    unseen: Option<Unseen>,
 }
 
 /// Why it was not rendered.
@@ -79,7 +82,7 @@ fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<
             }
             (Ok(app), Ok(bytes)) => {
                 apart.judged.insert(one.key.clone());
-                jobs.push(job(app, &args.common, Arc::clone(bytes), None));
+                jobs.push(job(app, &args.common, (Arc::clone(bytes), one.unseen.as_ref()), None));
             }
             (Err(why), _) | (_, Err(Failed { why, .. })) => {
                 apart.judged.insert(one.key.clone());
@@ -123,9 +126,9 @@ fn between(
                 same += 1;
                 apart.judged.insert(now.key.clone());
             }
-            Ok(Some((app, before, after))) => {
+            Ok(Some((app, before, after, unseen))) => {
                 apart.judged.insert(now.key.clone());
-                jobs.push(job(app, &common, after, Some((Arc::clone(&trees), before))));
+                jobs.push(job(app, &common, (after, unseen), Some((Arc::clone(&trees), before))));
             }
             Err(Some(why)) => {
                 apart.judged.insert(now.key.clone());
@@ -142,12 +145,12 @@ fn between(
     releases::judge(&jobs, notes.into_iter().collect(), args, colour, outside).map(Some)
 }
 
-/// An Application that renders something else: what it rendered, and what it renders now.
-type Changed<'a> = (&'a Application, Arc<[u8]>, Arc<[u8]>);
+/// An Application that renders something else: what it rendered, what it renders now, and what was not seen of that.
+type Changed<'a> = (&'a Application, Arc<[u8]>, Arc<[u8]>, Option<&'a Unseen>);
 
 /// What changes; nothing where it renders the same. An error is why that is not known, one without words where the object itself says
 /// whether something changes.
-fn changed<'a>(now: &'a One, was: Option<&One>, base: &str) -> Result<Option<Changed<'a>>, Option<String>> {
+fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<Changed<'a>>, Option<String>> {
     let app = now.application.as_ref().map_err(|why| Some(why.clone()))?;
     let old = match was.map(|was| (&was.application, &was.rendered)) {
         None => None,
@@ -169,18 +172,25 @@ fn changed<'a>(now: &'a One, was: Option<&One>, base: &str) -> Result<Option<Cha
         Some((_, Ok(before))) => Arc::clone(before),
         Some((_, Err(failed))) => return Err(Some(format!("in {base}: {}", failed.why))),
     };
+    let unseen = Unseen::between(was.and_then(|was| was.unseen.as_ref()), now.unseen.as_ref());
     if before == after {
-        return Ok(None);
+        return unseen.map_or(Ok(None), |unseen| Err(Some(format!("{}; {}", unseen.why, unseen.remedy))));
     }
     if app.replaces() {
         return Err(Some("its syncOptions may replace objects whole, which is not predicted".to_owned()));
     }
-    Ok(Some((app, before, after)))
+    Ok(Some((app, before, after, unseen)))
 }
 
 /// The job of an Application.
-fn job(app: &Application, common: &CommonArgs, after: Arc<[u8]>, before: Option<(Arc<Trees>, Arc<[u8]>)>) -> Job {
+fn job(
+    app: &Application,
+    common: &CommonArgs,
+    (after, unseen): (Arc<[u8]>, Option<&Unseen>),
+    before: Option<(Arc<Trees>, Arc<[u8]>)>,
+) -> Job {
     let name = format!("Application {}", app.title());
+    let unread = unseen.map(|unseen| unseen.unread(format!("what {name} renders"), Vec::new()));
     Job {
         title: app.title(),
         context: None,
@@ -192,7 +202,7 @@ fn job(app: &Application, common: &CommonArgs, after: Arc<[u8]>, before: Option<
         },
         new: Source::Given { name: name.clone(), bytes: after },
         before: before.map(|(trees, bytes)| (trees, Source::Given { name, bytes }, true)),
-        apart: None,
+        apart: Some(Arc::new(Apart { unread: unread.into_iter().collect(), ..Apart::default() })),
     }
 }
 
@@ -234,13 +244,15 @@ impl Side {
                 Ok(app) => app.title(),
                 Err(_) => object.key.name.clone(),
             };
+            let run = Run { tools, tree, root, observer, unseen: RefCell::default() };
             let rendered = match &application {
-                Ok(app) => Run { tools, tree, root, observer }
+                Ok(app) => run
                     .render(app)
                     .map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") }),
                 Err(why) => Err(Failed { why: why.clone(), is_elsewhere: false }),
             };
-            found.insert(title, One { key: object.key.clone(), application, rendered });
+            let unseen = Unseen::of_all(run.unseen.into_inner());
+            found.insert(title, One { key: object.key.clone(), application, rendered, unseen });
         }
         Ok(Self { input, found })
     }

@@ -1,6 +1,7 @@
 //! Renders the sources of an Application as Argo CD's repository server does (Argo CD `reposerver/repository/repository.go`), as far as
 //! they are in this repository. What would be rendered otherwise there is an error that names it.
 
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::application::Application;
 use crate::kinds::fields::{list, text};
 use crate::object::Files;
 use crate::session::flux::chart::{address, below};
-use crate::session::{Chart, Observer, Source, Tree};
+use crate::session::{Chart, Observer, Source, Tree, Unseen};
 use crate::tree::Value;
 use crate::world::files;
 
@@ -62,6 +63,8 @@ pub(super) struct Run<'r> {
     /// The root of the repository there.
     pub(super) root: &'r Path,
     pub(super) observer: &'r dyn Observer,
+    /// What was not seen of what its charts render.
+    pub(super) unseen: RefCell<Vec<Unseen>>,
 }
 
 impl Run<'_> {
@@ -126,7 +129,9 @@ impl Run<'_> {
     }
 
     fn source(&self, source: &Source) -> anyhow::Result<Arc<[u8]>> {
-        source.render(self.tree, true, self.observer).map(|input| Arc::clone(input.text.bytes()))
+        let input = source.render(self.tree, true, self.observer)?;
+        self.unseen.borrow_mut().extend(input.unseen);
+        Ok(Arc::clone(input.text.bytes()))
     }
 
     fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<[u8]>> {
@@ -214,7 +219,7 @@ impl Run<'_> {
             context: None,
             // Argo CD only ever renders: every time is the first one to a chart.
             first: true,
-            is_rendered_without_cluster: true,
+            finds_nothing: true,
         }))
     }
 

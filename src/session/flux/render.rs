@@ -12,7 +12,7 @@ use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
 use crate::flux::values::{self, Values};
 use crate::kinds::contract::SECRET;
-use crate::session::asks::{Rendering, Unseen, is_told_to_ask};
+use crate::session::asks::{Heard, Rendering, Unseen};
 use crate::session::process::Ended;
 use crate::session::{Observer, Stop, Tree, Unobserved, input, runtime, source, tool};
 use crate::tree::{Value, json};
@@ -83,16 +83,12 @@ impl Run<'_> {
         }
         let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
         let hidden = Hidden(secret);
-        let bytes = self.template(release, &chart.path, &composed, &hidden)?;
-        let unseen = match is_told_to_ask(&self.tools.helm_args) {
-            true => None,
-            false => {
-                let (own, values) = (release.content().to_string(), Value::Object(composed.to_map()).to_string());
-                let rendering =
-                    Rendering { chart: &chart.path, told: &[own.as_bytes(), values.as_bytes()], stream: &bytes };
-                Unseen::of(rendering, |copy| self.template(release, copy, &composed, &hidden))
-            }
-        };
+        let bytes = self.template(release, (&chart.path, &[]), &composed, &hidden)?;
+        let (own, values) = (release.content().to_string(), Value::Object(composed.to_map()).to_string());
+        let (told, heard) = ([own.as_bytes(), values.as_bytes()], Heard::by(&self.tools.helm_args));
+        let rendering = Rendering { chart: &chart.path, told: &told, stream: &bytes, heard };
+        let again = |chart: &Path, args: &[String]| self.template(release, (chart, args), &composed, &hidden);
+        let unseen = Unseen::of(rendering, again);
         let bytes = self.post_render(release, &bytes, &hidden)?;
         Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes, unseen })
     }
@@ -101,7 +97,7 @@ impl Run<'_> {
     fn template(
         self,
         release: &Release,
-        chart: &Path,
+        (chart, args): (&Path, &[String]),
         composed: &Values,
         hidden: &Hidden<'_>,
     ) -> anyhow::Result<Vec<u8>> {
@@ -124,7 +120,7 @@ impl Run<'_> {
         if release.writes_definitions(self.first) {
             command.arg("--include-crds");
         }
-        command.args(&tools.helm_args);
+        command.args(&tools.helm_args).args(args);
         let what = format!("{} template {}", tools.helm.display(), release.release);
         let Ended { status, stdout, stderr } =
             tool::ran(command, self.tree.folder, (&what, source::NO_HELM), &Unobserved::default())?;
