@@ -291,6 +291,6 @@ fn source(listed: &ListedRelease, args: &PlanArgs, folder: &Path) -> Source {
         namespace: listed.namespace.clone(),
         context: listed.kube_context.clone(),
         first: false,
-        finds_nothing: args.revisions.base_ref.is_none() && listed.live.as_ref().unwrap_or(&args.common.live) == "none",
+        is_alone: args.revisions.base_ref.is_none() && listed.live.as_ref().unwrap_or(&args.common.live) == "none",
     })
 }

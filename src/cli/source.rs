@@ -64,7 +64,7 @@ impl SourceArgs {
             context: common.kube_context.clone(),
             first: self.first_install,
             // Beside nothing there is nothing that `lookup` could find.
-            finds_nothing: common.live == "none",
+            is_alone: common.live == "none",
         })
     }
 }

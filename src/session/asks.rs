@@ -3,28 +3,28 @@
 //! makes no difference counts for nothing, which Helm itself is asked: it renders a copy that fails at each call, and the same chart beside
 //! Cluster API.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+mod files;
+mod template;
 
-use anyhow::{Context as _, ensure};
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 
-use super::flux::artifact;
+use self::files::{copied, files};
+use self::template::{calls, disarmed};
 use crate::object::Key;
 use crate::providers;
 use crate::world::Unread;
-
-/// Folders inside of folders.
-const DEEPEST: usize = 16;
-/// The function of Helm that asks (helm `pkg/engine/lookup_func.go`).
-const ASKS: &[u8] = b"lookup";
-/// A function that fails with as many arguments (helm `pkg/engine/engine.go`, `fail`: it takes one).
-const FAILS: &[u8] = b"fail";
+use crate::yaml;
 
 /// What a template is told of the API server (helm `pkg/chart/common/capabilities.go`, `Capabilities.APIVersions`).
 const SERVED: &[u8] = b"APIVersions";
+/// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
+const REVISION: &[u8] = b"Release.Revision";
+/// Something else that stands in the same places.
+const NO_REVISION: &[u8] = b"Release.Namespace";
 
 /// What cannot be seen of what is written, as the chart asks about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +57,16 @@ pub(crate) struct Heard {
     pub objects: bool,
     /// What its API server serves.
     pub apis: bool,
+    /// Which revision of the release it becomes.
+    pub revision: bool,
 }
 
 impl Heard {
+    /// Whether there is nothing that it does not hear of.
+    pub(crate) const fn is_all(self) -> bool {
+        self.objects && self.apis && self.revision
+    }
+
     /// What Helm is told by its arguments (helm `pkg/action/action.go`, `renderResources`, 3.13 on: with `--dry-run=server`, and only then,
     /// `lookup` finds what is there; `pkg/cmd/template.go`: what is served is only what `--api-versions` says).
     pub(crate) fn by(args: &[String]) -> Self {
@@ -70,6 +77,7 @@ impl Heard {
                 || has_two(&|option, value| option == "--dry-run" && value == "server"),
             apis: has(&|one| one.starts_with("--api-versions="))
                 || has_two(&|option, _| ["--api-versions", "-a"].contains(&option)),
+            revision: false,
         }
     }
 }
@@ -81,7 +89,7 @@ impl Unseen {
         again: impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
     ) -> Option<Self> {
         let heard = rendering.heard;
-        if heard.objects && heard.apis {
+        if heard.is_all() {
             return None;
         }
         let found = match Found::of(rendering) {
@@ -93,7 +101,8 @@ impl Unseen {
             return None;
         }
         let asks = found.asks_objects(rendering, &again).filter(|_| !heard.objects);
-        let (why, remedy) = asks.or_else(|| found.asks_apis(rendering, &again).filter(|_| !heard.apis))?;
+        let asks = asks.or_else(|| found.asks_apis(rendering, &again).filter(|_| !heard.apis));
+        let (why, remedy) = asks.or_else(|| found.asks_revision(rendering, &again).filter(|_| !heard.revision))?;
         Some(Self { why, remedy, of: Some(found.digest) })
     }
 
@@ -138,6 +147,8 @@ struct Found {
     calls: Calls,
     /// The file that asks what is served.
     served: Option<String>,
+    /// The file that names the revision of the release.
+    revision: Option<String>,
     /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
     versions: BTreeSet<String>,
     names_compared: bool,
@@ -153,6 +164,7 @@ impl Found {
         let mut out = Self {
             calls: Calls::None,
             served: None,
+            revision: None,
             versions: BTreeSet::new(),
             names_compared: false,
             digest: String::new(),
@@ -190,8 +202,10 @@ impl Found {
             Calls::Chart(old) if asks && is_better(old) => self.calls = Calls::Chart(name.to_owned()),
             Calls::None | Calls::Chart(_) => {}
         }
-        if self.served.as_deref().is_none_or(is_better) && memmem::find(text, SERVED).is_some() {
-            self.served = Some(if name.is_empty() { VALUES } else { name }.to_owned());
+        for (found, word) in [(&mut self.served, SERVED), (&mut self.revision, REVISION)] {
+            if found.as_deref().is_none_or(is_better) && memmem::find(text, word).is_some() {
+                *found = Some(if name.is_empty() { VALUES } else { name }.to_owned());
+            }
         }
     }
 
@@ -207,8 +221,8 @@ impl Found {
             Calls::Chart(file) => file,
         };
         let is_never_reached = || {
-            let copy = disarmed_copy(chart)?;
-            again(&copy.root, &[]).map(|rendered| rendered == stream)
+            let copy = copied(chart, disarmed)?;
+            again(&copy.root, &[]).map(|rendered| is_same(&rendered, stream))
         };
         if matches!(self.calls, Calls::Chart(_)) && is_never_reached().unwrap_or(false) {
             return None;
@@ -227,7 +241,7 @@ impl Found {
     ) -> Option<Why> {
         let file = self.served.as_ref()?;
         let args: Vec<String> = self.versions.iter().map(|version| format!("--api-versions={version}")).collect();
-        if again(chart, &args).is_ok_and(|rendered| rendered == stream) {
+        if again(chart, &args).is_ok_and(|rendered| is_same(&rendered, stream)) {
             return None;
         }
         let one = args.last().map_or("--api-versions=GROUP/VERSION", String::as_str);
@@ -238,10 +252,53 @@ impl Found {
             format!("say what the cluster serves, such as --helm-arg={one}"),
         ))
     }
+
+    /// Whether it makes a difference which revision of the release it becomes.
+    fn asks_revision(
+        &self,
+        Rendering { chart, stream, .. }: Rendering<'_>,
+        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
+    ) -> Option<Why> {
+        let file = self.revision.as_ref()?;
+        let makes_none = || {
+            let copy = copied(chart, another_revision)?;
+            again(&copy.root, &[]).map(|rendered| is_same(&rendered, stream))
+        };
+        if file != VALUES && makes_none().unwrap_or(false) {
+            return None;
+        }
+        Some((
+            format!("{file} renders another stream at each upgrade (.Release.Revision), and the first one here"),
+            "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
+        ))
+    }
+}
+
+/// Whether two streams have the same objects of compared groups: their other documents may be new each time.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let compared = |stream| {
+        let sections = yaml::split(stream).ok()?;
+        let documents = sections.iter().map(|section| section.document.of(stream));
+        Some(documents.filter(|document| names_group(document)).collect::<Vec<_>>())
+    };
+    one == other || compared(one).is_some_and(|one| Some(one) == compared(other))
 }
 
 /// How values are called that hold a template.
 const VALUES: &str = "a template in its values";
+
+/// A template with something else in place of the revision.
+fn another_revision(template: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(template.len());
+    let mut from = 0;
+    for at in memmem::find_iter(template, REVISION) {
+        out.extend_from_slice(template.get(from..at).unwrap_or_default());
+        out.extend_from_slice(NO_REVISION);
+        from = at + REVISION.len();
+    }
+    out.extend_from_slice(template.get(from..).unwrap_or_default());
+    out
+}
 
 /// Whether a text names a group that is compared.
 fn names_group(text: &[u8]) -> bool {
@@ -263,162 +320,6 @@ fn add_versions(text: &[u8], out: &mut BTreeSet<String>) {
     }
 }
 
-/// A copy of a chart; it goes with this.
-struct Copied {
-    root: PathBuf,
-    _folder: TempDir,
-}
-
-/// A copy in which each call fails.
-fn disarmed_copy(chart: &Path) -> anyhow::Result<Copied> {
-    let copy = tempfile::Builder::new().prefix("rollgate-chart-").tempdir()?;
-    let mut root: Option<PathBuf> = None;
-    files(chart, &mut |name, text| {
-        let Some(place) = unpacked(name) else { return Ok(()) };
-        if place.file_name().is_some_and(|file| file == "Chart.yaml") {
-            let folder = place.parent().unwrap_or(Path::new("")).to_owned();
-            let is_above = |root: &PathBuf| folder.components().count() < root.components().count();
-            if root.as_ref().is_none_or(is_above) {
-                root = Some(folder);
-            }
-        }
-        let file = copy.path().join(place);
-        std::fs::create_dir_all(file.parent().unwrap_or(copy.path()))?;
-        Ok(std::fs::write(file, disarmed(text))?)
-    })?;
-    let root = copy.path().join(root.context("it holds no Chart.yaml")?);
-    Ok(Copied { root, _folder: copy })
-}
-
-/// Where a file of a chart stands once the archives in it are folders; none for an archive itself. A folder that ends like an archive
-/// is taken for one by Helm (helm `pkg/chart/v2/loader/load.go`).
-fn unpacked(name: &str) -> Option<PathBuf> {
-    let mut out = PathBuf::new();
-    let mut parts = name.split('/').peekable();
-    while let Some(part) = parts.next() {
-        match part.strip_suffix(".tgz") {
-            Some(_) if parts.peek().is_none() && out.ends_with("charts") => return None,
-            Some(bare) if parts.peek().is_some() && out.ends_with("charts") => {
-                // The folder inside of an archive is that of its chart.
-                let _its_folder = parts.next();
-                out.push(format!("{bare}-unpacked"));
-            }
-            _ => out.push(part),
-        }
-    }
-    Some(out)
-}
-
-/// Each file of a chart, which is a folder or an archive, and of the charts in it.
-fn files(chart: &Path, with: &mut dyn FnMut(&str, &[u8]) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    if chart.is_dir() {
-        return folder(chart, "", 0, with);
-    }
-    let bytes = std::fs::read(chart).context("cannot read its chart")?;
-    artifact::each(&bytes, "", 0, &mut |_, name, text| with(name, text))
-}
-
-fn folder(
-    path: &Path,
-    name: &str,
-    depth: usize,
-    with: &mut dyn FnMut(&str, &[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let unreadable = || format!("cannot read {name} of its chart");
-    ensure!(depth < DEEPEST, "folders of its chart lie too deep in each other");
-    let entries: Result<Vec<_>, _> = std::fs::read_dir(path).with_context(unreadable)?.collect();
-    let mut entries: Vec<_> = entries.with_context(unreadable)?.into_iter().map(|entry| entry.file_name()).collect();
-    entries.sort();
-    let is_charts = name == "charts" || name.ends_with("/charts");
-    for entry in entries {
-        let below = entry.to_string_lossy();
-        let below = if name.is_empty() { below.into_owned() } else { format!("{name}/{below}") };
-        let path = path.join(&entry);
-        if path.is_dir() {
-            folder(&path, &below, depth + 1, with)?;
-            continue;
-        }
-        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {below} of its chart"))?;
-        with(&below, &bytes)?;
-        if is_charts && path.extension().is_some_and(|end| end == "tgz") {
-            artifact::each(&bytes, &below, 0, &mut |_, name, text| with(name, text))?;
-        }
-    }
-    Ok(())
-}
-
-/// A template in which each call fails.
-fn disarmed(template: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(template.len());
-    let mut from = 0;
-    for at in calls(template) {
-        out.extend_from_slice(template.get(from..at).unwrap_or_default());
-        out.extend_from_slice(FAILS);
-        from = at + ASKS.len();
-    }
-    out.extend_from_slice(template.get(from..).unwrap_or_default());
-    out
-}
-
-/// Where a template calls `lookup`.
-fn calls(template: &[u8]) -> Vec<usize> {
-    let mut out = Vec::new();
-    if memmem::find(template, ASKS).is_some() {
-        look(template, 0, &mut out);
-    }
-    out
-}
-
-/// Looks through what stands between braces (Go `text/template/parse/lex.go`); a text in it may be a template itself.
-fn look(text: &[u8], start: usize, out: &mut Vec<usize>) {
-    let mut at = 0;
-    let byte = |at: usize| text.get(at).copied();
-    while let Some(open) = memmem::find(text.get(at..).unwrap_or_default(), b"{{") {
-        at += open + 2;
-        let inner = text.get(at..).unwrap_or_default();
-        let trimmed = inner.strip_prefix(b"-").unwrap_or(inner).trim_ascii_start();
-        if trimmed.starts_with(b"/*") {
-            at += memmem::find(inner, b"*/").unwrap_or(inner.len());
-            continue;
-        }
-        while let Some(now) = byte(at) {
-            match now {
-                b'}' if byte(at + 1) == Some(b'}') => break,
-                b'"' | b'`' | b'\'' => {
-                    let end = quoted(text, at);
-                    look(text.get(at + 1..end).unwrap_or_default(), start + at + 1, out);
-                    at = end + 1;
-                }
-                b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                    let rest = text.get(at..).unwrap_or_default();
-                    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-                    let word = rest.iter().take_while(|byte| is_of_word(byte)).count();
-                    let is_field = at > 0 && matches!(byte(at - 1), Some(b'.' | b'$'));
-                    if !is_field && rest.get(..word) == Some(ASKS) {
-                        out.push(start + at);
-                    }
-                    at += word;
-                }
-                _ => at += 1,
-            }
-        }
-    }
-}
-
-/// Where a text in quotes ends that begins at `start`: at its last quote.
-fn quoted(text: &[u8], start: usize) -> usize {
-    let quote = text.get(start).copied();
-    let mut at = start + 1;
-    while let Some(byte) = text.get(at).copied() {
-        match byte {
-            _ if Some(byte) == quote => return at,
-            b'\\' if quote != Some(b'`') => at += 2,
-            _ => at += 1,
-        }
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -433,7 +334,7 @@ mod tests {
         std::fs::write(file, text).expect("a file");
     }
 
-    const NOTHING: Heard = Heard { objects: false, apis: false };
+    const NOTHING: Heard = Heard { objects: false, apis: false, revision: false };
 
     /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
     fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
@@ -448,14 +349,14 @@ mod tests {
         write(chart, "Chart.yaml", b"name: demo");
         write(chart, "templates/a.yaml", b"a: {{ .Values.lookup }}");
         write(chart, "files/data.tgz", b"no archive, and nothing that Helm unpacks");
-        assert_eq!(said(chart, &[COMPARED], "other"), None);
+        assert_eq!(said(chart, &[COMPARED], "kind: cluster.x-k8s.io"), None);
         write(chart, "charts/sub.tgz", &packed(&[("sub/Chart.yaml", b"name: sub"), ("sub/templates/s.yaml", ASKING)]));
-        assert_eq!(said(chart, &[], "other"), None, "it names no group that is compared");
-        let why = said(chart, &[COMPARED], "other").expect("it asks");
+        assert_eq!(said(chart, &[], "kind: cluster.x-k8s.io"), None, "it names no group that is compared");
+        let why = said(chart, &[COMPARED], "kind: cluster.x-k8s.io").expect("it asks");
         assert!(why.starts_with("charts/sub.tgz/sub/templates/s.yaml asks the cluster"), "{why}");
         write(chart, "a.md", ASKING);
         write(chart, "charts/near/templates/_helpers.tpl", ASKING);
-        let why = said(chart, &[COMPARED], "other").expect("it asks");
+        let why = said(chart, &[COMPARED], "kind: cluster.x-k8s.io").expect("it asks");
         assert!(why.starts_with("charts/near/templates/_helpers.tpl asks the cluster"), "{why}");
         assert!(
             said(chart, &[COMPARED, ASKING], "").expect("they may ask").starts_with("a template in its values asks")
@@ -486,25 +387,11 @@ mod tests {
             let unseen =
                 |stream: &[u8]| Unseen::of(Rendering { chart: &chart, told: &[], stream, heard: NOTHING }, again);
             assert_eq!(unseen(disarmed), None);
-            assert!(unseen(b"another").is_some());
+            assert!(unseen(COMPARED).is_some(), "an object goes");
             let rendering = Rendering { chart: &chart, told: &[], stream: b"", heard: NOTHING };
             let fails = Unseen::of(rendering, |_, _| anyhow::bail!("it failed"));
             assert!(fails.is_some(), "the call is reached");
         }
-    }
-
-    #[test]
-    fn a_call_is_a_word_of_an_action() {
-        let number = |text: &str| calls(text.as_bytes()).len();
-        assert_eq!(number("lookup {{/* lookup */}} {{- /* lookup */ -}} {{ .lookup }} {{ $lookup }} {{ lookups }}"), 0);
-        assert_eq!(number("{{ fail \"lookup failed\" }} {{ `lookup` }} {{ 'l' }} {{ \"a\\\" lookup\" }}"), 0);
-        assert_eq!(
-            number("{{ lookup }} {{- if (lookup \"v1\") }} {{ \"}}\" | lookup }} {{ tpl \"{{ lookup }}\" . }}"),
-            4
-        );
-        assert_eq!(number("{{ lookup \"a"), 1);
-        let disarmed = disarmed(b"lookup: {{ lookup .lookup }}{{ lookup }}");
-        assert_eq!(String::from_utf8_lossy(&disarmed), "lookup: {{ fail .lookup }}{{ fail }}");
     }
 
     #[test]
@@ -541,7 +428,7 @@ mod tests {
                 Ok(rendered.as_bytes().to_vec())
             })
         };
-        let unseen = beside(NOTHING, "kind: Cluster").expect("it asks");
+        let unseen = beside(NOTHING, "kind: cluster.x-k8s.io").expect("it asks");
         assert!(unseen.why.starts_with("templates/md.yaml asks what the API server serves"), "{}", unseen.why);
         assert!(
             unseen.remedy.ends_with("--helm-arg=--api-versions=cluster.x-k8s.io/v1beta2/Cluster"),
@@ -549,15 +436,46 @@ mod tests {
             unseen.remedy
         );
         assert_eq!(beside(NOTHING, ""), None, "it makes no difference");
-        assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: Cluster"), None, "it was told");
+        assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: cluster.x-k8s.io"), None, "it was told");
         let failed = Rendering { chart, told: &[], stream: b"", heard: NOTHING };
         assert!(Unseen::of(failed, |_, _| anyhow::bail!("it failed")).is_some(), "a difference too");
     }
 
     #[test]
+    fn the_revision_counts_where_it_makes_a_difference() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let chart = folder.path();
+        write(chart, "Chart.yaml", b"name: demo");
+        write(chart, "templates/md.yaml", b"# cluster.x-k8s.io\nname: t-{{ .Release.Revision }}");
+        let unseen = |heard: Heard| {
+            let stream = b"# cluster.x-k8s.io\nname: t-1";
+            Unseen::of(Rendering { chart, told: &[], stream, heard }, |copy, _| {
+                let text = std::fs::read_to_string(copy.join("templates/md.yaml")).expect("a file");
+                Ok(text
+                    .replace("{{ .Release.Namespace }}", "telco")
+                    .replace("{{ .Release.Revision }}", "1")
+                    .into_bytes())
+            })
+        };
+        let why = unseen(NOTHING).expect("it counts").why;
+        assert!(why.starts_with("templates/md.yaml renders another stream at each upgrade"), "{why}");
+        assert_eq!(unseen(Heard { revision: true, ..NOTHING }), None);
+        write(
+            chart,
+            "templates/md.yaml",
+            b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: {{ .Release.Revision }}",
+        );
+        let stream = b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: 1";
+        let other = Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, |copy, _| {
+            Ok(std::fs::read(copy.join("templates/md.yaml")).expect("a file"))
+        });
+        assert_eq!(other, None, "no object of Cluster API has it");
+    }
+
+    #[test]
     fn helm_may_be_told_of_the_cluster() {
         let heard = |args: &[&str]| {
-            let Heard { objects, apis } = Heard::by(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+            let Heard { objects, apis, .. } = Heard::by(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
             (objects, apis)
         };
         assert_eq!(heard(&["--dry-run=server", "-a", "example.org/v1"]), (true, true));

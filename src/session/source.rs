@@ -70,8 +70,9 @@ pub(crate) struct Chart {
     pub context: Option<String>,
     /// Whether it is installed for the first time in any case.
     pub first: bool,
-    /// Whether `lookup` finds nothing where it is written either.
-    pub finds_nothing: bool,
+    /// Whether who writes it renders it without a cluster too, or into one that is empty: then `lookup` finds nothing there either, and the
+    /// revision is the first.
+    pub is_alone: bool,
 }
 
 /// The tree that something is rendered in.
@@ -247,8 +248,8 @@ impl Chart {
     /// What Helm did not see as it rendered `stream`, as the chart asks a cluster that nobody let it ask.
     fn unseen(&self, tree: Tree<'_>, first: bool, stream: &[u8], observer: &dyn Observer) -> Option<Unseen> {
         let heard = Heard::by(&self.args);
-        let heard = Heard { objects: heard.objects || self.finds_nothing, ..heard };
-        if heard.objects && heard.apis {
+        let heard = Heard { objects: heard.objects || self.is_alone, revision: self.is_alone, ..heard };
+        if heard.is_all() {
             return None;
         }
         let own = tree.there(Path::new(&self.chart));

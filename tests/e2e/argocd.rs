@@ -209,7 +209,7 @@ fn an_application_whose_chart_asks_what_is_served_is_undecided_where_it_changes(
          destination: {server: 'https://kubernetes.default.svc', namespace: telco}\n",
     );
     let asks = "{{- if lookup \"v1\" \"Secret\" \"telco\" \"a\" }}\nkind: Secret\n{{- end }}\n";
-    let served = "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta1\" }}\nkind: Secret\n{{- end }}\n";
+    let served = "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta1\" }}\napiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n{{- end }}\n";
     git(&["init", "--quiet"]);
     git(&["remote", "add", "origin", "https://git.example.com/fleet.git"]);
     // Argo CD finds nothing by `lookup` either, and knows what its cluster serves.

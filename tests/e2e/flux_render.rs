@@ -467,8 +467,10 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_what_it_is_rendered_with_cha
     let (nothing, without) = ([(machines, ""), (file, hidden.as_str())], [(machines, ""), (file, asks)]);
     let never =
         [(file, "{{- if eq .Values.version \"v0\" }}{{ lookup \"v1\" \"ConfigMap\" \"telco\" \"a\" }}{{ end }}\n")];
-    let serves =
-        [(file, "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta2\" }}\nkind: ConfigMap\n{{- end }}\n")];
+    let serves = [(
+        file,
+        "{{- if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta2\" }}\napiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\n{{- end }}\n",
+    )];
     let cases: [Asking<'_>; 10] = [
         ("what-is-served", values, &serves, 4),
         ("names-no-group", values, &without, 0),

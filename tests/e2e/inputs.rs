@@ -194,6 +194,36 @@ fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference()
     }
 }
 
+#[test]
+fn a_chart_that_names_its_revision_is_undecided_where_objects_of_cluster_api_have_it() {
+    let Some(place) = Place::new() else { return };
+    place.chart();
+    place.git(&["init", "--quiet"]);
+    let revision = "{{ .Release.Revision }}";
+    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+    let watch = |name: &str| format!("{}      team: blue\n", WATCH.replace("name: watch", &format!("name: {name}")));
+    for helm in ["helm3", "helm4"] {
+        let helm = place.program(helm);
+        let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
+        for (template, code) in [(watch(&format!("watch-{revision}")), 4), (map(&format!("map-{revision}")), 0)] {
+            place.file("chart/templates/revision.yaml", &template);
+            for other in ["1", "2"] {
+                place.file("values.yaml", &format!("vip: 10.0.3.7\nother: {other}\n"));
+                place.git(&["add", "."]);
+                place.git(&["commit", "--quiet", "--allow-empty", "-m", other]);
+            }
+            let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
+            assert_eq!(
+                (ran.code, ran.stdout.contains("templates/revision.yaml renders")),
+                (Some(code), code == 4),
+                "{ran:#?}"
+            );
+            let first = place.plan(&[&["--live", "none"], &chart[..]].concat());
+            assert_eq!(first.code, Some(0), "the first revision it is: {first:#?}");
+        }
+    }
+}
+
 /// A health check as a chart has it, but for its last label.
 const WATCH: &str = "apiVersion: cluster.x-k8s.io/v1beta1
 kind: MachineHealthCheck

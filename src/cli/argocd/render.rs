@@ -219,7 +219,7 @@ impl Run<'_> {
             context: None,
             // Argo CD only ever renders: every time is the first one to a chart.
             first: true,
-            finds_nothing: true,
+            is_alone: true,
         }))
     }
 
