@@ -271,9 +271,16 @@ impl Chart {
             told.push(std::fs::read(tree.there(Path::new(file))).unwrap_or_else(|_| file.clone().into_bytes()));
         }
         let told: Vec<&[u8]> = told.iter().map(Vec::as_slice).collect();
-        Unseen::of(Rendering { chart: &chart, told: &told, stream, heard }, |chart, args| {
+        let unseen = Unseen::of(Rendering { chart: &chart, told: &told, stream, heard }, |chart, args| {
             Ok(self.template((chart.as_os_str(), args), tree, first, observer)?.to_vec())
-        })
+        })?;
+        // What stands in the files that arguments name was not read.
+        let names_files = |argument: &String| {
+            ["--set-file", "--values", "--post-renderer"].iter().any(|option| argument.starts_with(option))
+                || argument == "-f"
+        };
+        let of = unseen.of.filter(|_| !self.args.iter().any(names_files));
+        Some(Unseen { of, ..unseen })
     }
 
     /// The archive of a chart that a repository or a registry has.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Exponent above which growth is not linear any more; half of the tenth above it is for hash tables that grow by doubling.
+/// Exponent above which growth is not linear any more; the tenth is for logarithms and for hash tables that grow by doubling.
 const LIMIT: f64 = 1.1;
 /// One size that can grow.
 struct Probe {
