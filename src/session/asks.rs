@@ -1,7 +1,7 @@
-//! Whether a chart asks about the cluster while Helm renders it: for objects (`lookup`), or for what the API server serves
-//! (`.Capabilities.APIVersions`). Without a cluster it hears of nothing, so that what is rendered here may not be what is written later. What
-//! makes no difference counts for nothing, which Helm itself is asked: it renders a copy that fails at each call, and the same chart beside
-//! Cluster API.
+//! Whether a chart asks about the cluster while Helm renders it: for objects (`lookup`), what the API server serves
+//! (`.Capabilities.APIVersions`), or how often the release was written (`.Release.Revision`). Without a cluster it hears of nothing, so that
+//! what is rendered here may not be what is written later. What makes no difference counts for nothing, which Helm itself is asked: it renders
+//! a copy that fails at each call, the same chart beside Cluster API, and a copy with something else in place of the revision.
 
 mod files;
 mod template;
@@ -100,9 +100,10 @@ impl Unseen {
         if !found.names_compared {
             return None;
         }
-        let asks = found.asks_objects(rendering, &again).filter(|_| !heard.objects);
-        let asks = asks.or_else(|| found.asks_apis(rendering, &again).filter(|_| !heard.apis));
-        let (why, remedy) = asks.or_else(|| found.asks_revision(rendering, &again).filter(|_| !heard.revision))?;
+        let objects = || (!heard.objects).then(|| found.asks_objects(rendering, &again)).flatten();
+        let apis = || (!heard.apis).then(|| found.asks_apis(rendering, &again)).flatten();
+        let revision = || (!heard.revision).then(|| found.asks_revision(rendering, &again)).flatten();
+        let (why, remedy) = objects().or_else(apis).or_else(revision)?;
         Some(Self { why, remedy, of: Some(found.digest) })
     }
 
