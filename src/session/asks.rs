@@ -5,6 +5,8 @@
 
 mod files;
 mod template;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +15,7 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use self::files::{copied, files};
-use self::template::{calls, disarmed};
+use self::template::{REVISION, another_revision, calls, disarmed};
 use crate::object::Key;
 use crate::providers;
 use crate::world::Unread;
@@ -21,11 +23,8 @@ use crate::yaml;
 
 /// What a template is told of the API server (helm `pkg/chart/common/capabilities.go`, `Capabilities.APIVersions`).
 const SERVED: &[u8] = b"APIVersions";
-/// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
-const REVISION: &[u8] = b"Release.Revision";
-/// Something else that stands in the same places.
-const NO_REVISION: &[u8] = b"Release.Namespace";
-
+/// The same of its version, which is that of the Helm that renders where nothing is told.
+const VERSION: &[u8] = b"KubeVersion";
 /// What cannot be seen of what is written, as the chart asks about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unseen {
@@ -57,6 +56,8 @@ pub(crate) struct Heard {
     pub objects: bool,
     /// What its API server serves.
     pub apis: bool,
+    /// The version of its API server.
+    pub version: bool,
     /// Which revision of the release it becomes.
     pub revision: bool,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Heard {
 impl Heard {
     /// Whether there is nothing that it does not hear of.
     pub(crate) const fn is_all(self) -> bool {
-        self.objects && self.apis && self.revision
+        self.objects && self.apis && self.version && self.revision
     }
 
     /// What Helm is told by its arguments (helm `pkg/action/action.go`, `renderResources`, 3.13 on: with `--dry-run=server`, and only then,
@@ -77,6 +78,7 @@ impl Heard {
                 || has_two(&|option, value| option == "--dry-run" && value == "server"),
             apis: has(&|one| one.starts_with("--api-versions="))
                 || has_two(&|option, _| ["--api-versions", "-a"].contains(&option)),
+            version: has(&|one| one == "--kube-version" || one.starts_with("--kube-version=")),
             revision: false,
         }
     }
@@ -102,8 +104,9 @@ impl Unseen {
         }
         let objects = || (!heard.objects).then(|| found.asks_objects(rendering, &again)).flatten();
         let apis = || (!heard.apis).then(|| found.asks_apis(rendering, &again)).flatten();
+        let version = || (!heard.version).then(|| found.asks_version(rendering, &again)).flatten();
         let revision = || (!heard.revision).then(|| found.asks_revision(rendering, &again)).flatten();
-        let (why, remedy) = objects().or_else(apis).or_else(revision)?;
+        let (why, remedy) = objects().or_else(apis).or_else(version).or_else(revision)?;
         Some(Self { why, remedy, of: Some(found.digest) })
     }
 
@@ -148,6 +151,8 @@ struct Found {
     calls: Calls,
     /// The file that asks what is served.
     served: Option<String>,
+    /// The file that asks for the version of the API server.
+    version: Option<String>,
     /// The file that names the revision of the release.
     revision: Option<String>,
     /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
@@ -155,6 +160,9 @@ struct Found {
     names_compared: bool,
     digest: String,
 }
+
+/// Renders another chart as that one was rendered, with further arguments.
+type Again<'r> = dyn Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>> + 'r;
 
 /// Why something is not seen, and what to do about it.
 type Why = (String, String);
@@ -165,6 +173,7 @@ impl Found {
         let mut out = Self {
             calls: Calls::None,
             served: None,
+            version: None,
             revision: None,
             versions: BTreeSet::new(),
             names_compared: false,
@@ -203,7 +212,8 @@ impl Found {
             Calls::Chart(old) if asks && is_better(old) => self.calls = Calls::Chart(name.to_owned()),
             Calls::None | Calls::Chart(_) => {}
         }
-        for (found, word) in [(&mut self.served, SERVED), (&mut self.revision, REVISION)] {
+        for (found, word) in [(&mut self.served, SERVED), (&mut self.version, VERSION), (&mut self.revision, REVISION)]
+        {
             if found.as_deref().is_none_or(is_better) && memmem::find(text, word).is_some() {
                 *found = Some(if name.is_empty() { VALUES } else { name }.to_owned());
             }
@@ -211,11 +221,7 @@ impl Found {
     }
 
     /// Whether a call is reached: a copy in which each fails renders something else.
-    fn asks_objects(
-        &self,
-        Rendering { chart, stream, .. }: Rendering<'_>,
-        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
-    ) -> Option<Why> {
+    fn asks_objects(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = match &self.calls {
             Calls::None => return None,
             Calls::Told => VALUES,
@@ -235,11 +241,7 @@ impl Found {
     }
 
     /// Whether it makes a difference what is served: beside the groups of Cluster API that the chart names it renders something else.
-    fn asks_apis(
-        &self,
-        Rendering { chart, stream, .. }: Rendering<'_>,
-        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
-    ) -> Option<Why> {
+    fn asks_apis(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.served.as_ref()?;
         let args: Vec<String> = self.versions.iter().map(|version| format!("--api-versions={version}")).collect();
         if again(chart, &args).is_ok_and(|rendered| is_same(&rendered, stream)) {
@@ -254,12 +256,24 @@ impl Found {
         ))
     }
 
+    /// Whether it makes a difference which version the API server has. One that the chart refuses says nothing.
+    fn asks_version(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+        let file = self.version.as_ref()?;
+        let differs = |version: &&str| {
+            again(chart, &[format!("--kube-version={version}")]).is_ok_and(|rendered| !is_same(&rendered, stream))
+        };
+        ["1.20.0", "1.99.0"].iter().any(differs).then(|| {
+            (
+                format!(
+                    "{file} renders another stream for another version of the API server (.Capabilities.KubeVersion)"
+                ),
+                "say which it has, such as --helm-arg=--kube-version=1.34.0".to_owned(),
+            )
+        })
+    }
+
     /// Whether it makes a difference which revision of the release it becomes.
-    fn asks_revision(
-        &self,
-        Rendering { chart, stream, .. }: Rendering<'_>,
-        again: &impl Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>>,
-    ) -> Option<Why> {
+    fn asks_revision(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.revision.as_ref()?;
         let makes_none = || {
             let copy = copied(chart, another_revision)?;
@@ -288,19 +302,6 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 /// How values are called that hold a template.
 const VALUES: &str = "a template in its values";
 
-/// A template with something else in place of the revision.
-fn another_revision(template: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(template.len());
-    let mut from = 0;
-    for at in memmem::find_iter(template, REVISION) {
-        out.extend_from_slice(template.get(from..at).unwrap_or_default());
-        out.extend_from_slice(NO_REVISION);
-        from = at + REVISION.len();
-    }
-    out.extend_from_slice(template.get(from..).unwrap_or_default());
-    out
-}
-
 /// Whether a text names a group that is compared.
 fn names_group(text: &[u8]) -> bool {
     providers::compared_words().any(|word| memmem::find(text, word.as_bytes()).is_some())
@@ -318,171 +319,5 @@ fn add_versions(text: &[u8], out: &mut BTreeSet<String>) {
         {
             out.insert(token.to_owned());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::flux::artifact::tests::packed;
-
-    const ASKING: &[u8] = b"{{- $old := lookup \"v1\" \"Secret\" \"a\" \"b\" }}";
-    const COMPARED: &[u8] = b"apiVersion: cluster.x-k8s.io/v1beta1";
-
-    fn write(folder: &Path, name: &str, text: &[u8]) {
-        let file = folder.join(name);
-        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        std::fs::write(file, text).expect("a file");
-    }
-
-    const NOTHING: Heard = Heard { objects: false, apis: false, revision: false };
-
-    /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
-    fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
-        let rendering = Rendering { chart, told, stream: b"", heard: NOTHING };
-        Unseen::of(rendering, |_, _| Ok(again.as_bytes().to_vec())).map(|unseen| unseen.why)
-    }
-
-    #[test]
-    fn a_file_that_asks_is_found_wherever_it_lies() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let chart = folder.path();
-        write(chart, "Chart.yaml", b"name: demo");
-        write(chart, "templates/a.yaml", b"a: {{ .Values.lookup }}");
-        write(chart, "files/data.tgz", b"no archive, and nothing that Helm unpacks");
-        assert_eq!(said(chart, &[COMPARED], "kind: cluster.x-k8s.io"), None);
-        write(chart, "charts/sub.tgz", &packed(&[("sub/Chart.yaml", b"name: sub"), ("sub/templates/s.yaml", ASKING)]));
-        assert_eq!(said(chart, &[], "kind: cluster.x-k8s.io"), None, "it names no group that is compared");
-        let why = said(chart, &[COMPARED], "kind: cluster.x-k8s.io").expect("it asks");
-        assert!(why.starts_with("charts/sub.tgz/sub/templates/s.yaml asks the cluster"), "{why}");
-        write(chart, "a.md", ASKING);
-        write(chart, "charts/near/templates/_helpers.tpl", ASKING);
-        let why = said(chart, &[COMPARED], "kind: cluster.x-k8s.io").expect("it asks");
-        assert!(why.starts_with("charts/near/templates/_helpers.tpl asks the cluster"), "{why}");
-        assert!(
-            said(chart, &[COMPARED, ASKING], "").expect("they may ask").starts_with("a template in its values asks")
-        );
-        write(chart, "charts/bad.tgz", b"no archive");
-        assert!(said(chart, &[COMPARED], "").expect("nobody knows").contains("is not known: "));
-    }
-
-    #[test]
-    fn a_call_that_is_never_reached_counts_for_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let below = packed(&[("sub/Chart.yaml", b"name: sub"), ("sub/templates/s.yaml", ASKING)]);
-        let files = [("demo/Chart.yaml", b"name: demo".as_slice()), ("demo/charts/sub-1.tgz", &below)];
-        let files: Vec<(&str, &[u8])> = files.into_iter().chain([("demo/templates/a.yaml", COMPARED)]).collect();
-        let archive = folder.path().join("demo.tgz");
-        std::fs::write(&archive, packed(&files)).expect("an archive");
-        let unpacked = folder.path().join("unpacked");
-        files.iter().for_each(|(name, text)| write(&unpacked, name, text));
-        for chart in [archive, unpacked.join("demo")] {
-            let again = |copy: &Path, _: &[String]| {
-                let read = |name: &str| std::fs::read_to_string(copy.join(name)).expect(name);
-                assert_eq!(read("Chart.yaml"), "name: demo");
-                assert_eq!(read("charts/sub-1-unpacked/Chart.yaml"), "name: sub");
-                assert!(!copy.join("charts/sub-1.tgz").exists());
-                Ok(read("charts/sub-1-unpacked/templates/s.yaml").into_bytes())
-            };
-            let disarmed = b"{{- $old := fail \"v1\" \"Secret\" \"a\" \"b\" }}";
-            let unseen =
-                |stream: &[u8]| Unseen::of(Rendering { chart: &chart, told: &[], stream, heard: NOTHING }, again);
-            assert_eq!(unseen(disarmed), None);
-            assert!(unseen(COMPARED).is_some(), "an object goes");
-            let rendering = Rendering { chart: &chart, told: &[], stream: b"", heard: NOTHING };
-            let fails = Unseen::of(rendering, |_, _| anyhow::bail!("it failed"));
-            assert!(fails.is_some(), "the call is reached");
-        }
-    }
-
-    #[test]
-    fn two_renders_of_the_same_leave_nothing_unseen_between_them() {
-        let of = |of: Option<&str>| Unseen { why: format!("{of:?}"), remedy: String::new(), of: of.map(str::to_owned) };
-        let (one, two, unread) = (of(Some("1")), of(Some("2")), of(None));
-        assert_eq!(Unseen::between(Some(&one), Some(&one)), None);
-        assert_eq!(Unseen::between(Some(&unread), Some(&unread)), Some(&unread));
-        for (before, after, expected) in [
-            (Some(&one), Some(&two), Some(&two)),
-            (Some(&one), None, Some(&one)),
-            (None, Some(&two), Some(&two)),
-            (None, None, None),
-        ] {
-            assert_eq!(Unseen::between(before, after), expected);
-        }
-    }
-
-    #[test]
-    fn what_is_served_counts_where_it_makes_a_difference() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let chart = folder.path();
-        write(chart, "Chart.yaml", b"name: demo");
-        write(
-            chart,
-            "templates/md.yaml",
-            b"{{ if .Capabilities.APIVersions.Has \"cluster.x-k8s.io/v1beta2/Cluster\" }}",
-        );
-        write(chart, "README.md", b"See https://example.org/cluster.x-k8s.io/a and .Capabilities.APIVersions.");
-        let beside = |heard: Heard, rendered: &'static str| {
-            let rendering = Rendering { chart, told: &[], stream: b"", heard };
-            Unseen::of(rendering, |_, args: &[String]| {
-                assert_eq!(args, ["--api-versions=cluster.x-k8s.io/v1beta2/Cluster"]);
-                Ok(rendered.as_bytes().to_vec())
-            })
-        };
-        let unseen = beside(NOTHING, "kind: cluster.x-k8s.io").expect("it asks");
-        assert!(unseen.why.starts_with("templates/md.yaml asks what the API server serves"), "{}", unseen.why);
-        assert!(
-            unseen.remedy.ends_with("--helm-arg=--api-versions=cluster.x-k8s.io/v1beta2/Cluster"),
-            "{}",
-            unseen.remedy
-        );
-        assert_eq!(beside(NOTHING, ""), None, "it makes no difference");
-        assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: cluster.x-k8s.io"), None, "it was told");
-        let failed = Rendering { chart, told: &[], stream: b"", heard: NOTHING };
-        assert!(Unseen::of(failed, |_, _| anyhow::bail!("it failed")).is_some(), "a difference too");
-    }
-
-    #[test]
-    fn the_revision_counts_where_it_makes_a_difference() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let chart = folder.path();
-        write(chart, "Chart.yaml", b"name: demo");
-        write(chart, "templates/md.yaml", b"# cluster.x-k8s.io\nname: t-{{ .Release.Revision }}");
-        let unseen = |heard: Heard| {
-            let stream = b"# cluster.x-k8s.io\nname: t-1";
-            Unseen::of(Rendering { chart, told: &[], stream, heard }, |copy, _| {
-                let text = std::fs::read_to_string(copy.join("templates/md.yaml")).expect("a file");
-                Ok(text
-                    .replace("{{ .Release.Namespace }}", "telco")
-                    .replace("{{ .Release.Revision }}", "1")
-                    .into_bytes())
-            })
-        };
-        let why = unseen(NOTHING).expect("it counts").why;
-        assert!(why.starts_with("templates/md.yaml renders another stream at each upgrade"), "{why}");
-        assert_eq!(unseen(Heard { revision: true, ..NOTHING }), None);
-        write(
-            chart,
-            "templates/md.yaml",
-            b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: {{ .Release.Revision }}",
-        );
-        let stream = b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: 1";
-        let other = Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, |copy, _| {
-            Ok(std::fs::read(copy.join("templates/md.yaml")).expect("a file"))
-        });
-        assert_eq!(other, None, "no object of Cluster API has it");
-    }
-
-    #[test]
-    fn helm_may_be_told_of_the_cluster() {
-        let heard = |args: &[&str]| {
-            let Heard { objects, apis, .. } = Heard::by(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
-            (objects, apis)
-        };
-        assert_eq!(heard(&["--dry-run=server", "-a", "example.org/v1"]), (true, true));
-        assert_eq!(heard(&["--set", "a=b", "--dry-run", "server"]), (true, false));
-        assert_eq!(heard(&["--api-versions=example.org/v1", "--dry-run=client", "--set", "server"]), (false, true));
-        assert_eq!(heard(&["--dry-run"]), (false, false));
-        assert_eq!(heard(&[]), (false, false));
     }
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod asks;
+mod chart;
 mod commit;
 mod detect;
 pub(crate) mod flux;
@@ -31,6 +32,7 @@ pub(crate) use answers::Ready;
 #[cfg(feature = "serve")]
 pub(crate) use answers::{approvals_of, history_of};
 pub(crate) use asks::Unseen;
+pub(crate) use chart::Chart;
 pub use commit::{Commit, Commitment};
 pub(crate) use detect::{connect, detect};
 pub(crate) use forecast::{keep as keep_forecast, kept as forecasts};
@@ -46,5 +48,5 @@ pub(crate) use revisions::{Revisions, Trees};
 pub(crate) use runtime::runtime;
 pub(crate) use setup::environment;
 pub use setup::{Base, Live, Setup};
-pub(crate) use source::{Chart, Source, Tree};
+pub(crate) use source::{Source, Tree};
 pub(crate) use stop::Stop;

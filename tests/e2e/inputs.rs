@@ -61,6 +61,11 @@ impl Place {
         assert!(command.output().expect("git runs").status.success(), "git {args:?}");
     }
 
+    fn commit(&self, message: &str) {
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
+    }
+
     fn plan(&self, args: &[&str]) -> Run {
         let mut command = Command::new(rollgate());
         command.env_clear().env("HOME", self.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -140,12 +145,10 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_a_change_reaches_it() {
         let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
         for (before, after, code) in cases {
             place.file("values.yaml", &format!("vip: 10.0.3.7\n{before}\n"));
-            place.git(&["add", "."]);
-            place.git(&["commit", "--quiet", "--allow-empty", "-m", "one"]);
+            place.commit("one");
             place.file("values.yaml", &format!("vip: 10.0.3.7\n{after}\n"));
             place.file("unrelated", &format!("{before} {after}"));
-            place.git(&["add", "."]);
-            place.git(&["commit", "--quiet", "--allow-empty", "-m", "two"]);
+            place.commit("two");
             let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
             assert_eq!((ran.code, ran.stdout.contains(says)), (Some(code), code == 4), "{before} {after}: {ran:#?}");
             let listed = place.plan(&["--all", "--base-ref", "HEAD~1", "--helm", &helm]);
@@ -179,8 +182,7 @@ fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference()
             place.file("chart/templates/served.yaml", &served(api));
             for team in ["blue", "red"] {
                 place.file("values.yaml", &format!("vip: 10.0.3.7\nteam: {team}\n"));
-                place.git(&["add", "."]);
-                place.git(&["commit", "--quiet", "--allow-empty", "-m", team]);
+                place.commit(team);
             }
             place.plan(&[&["--base-ref", "HEAD~1"], &chart[..], more].concat())
         };
@@ -209,8 +211,7 @@ fn a_chart_that_names_its_revision_is_undecided_where_objects_of_cluster_api_hav
             place.file("chart/templates/revision.yaml", &template);
             for other in ["1", "2"] {
                 place.file("values.yaml", &format!("vip: 10.0.3.7\nother: {other}\n"));
-                place.git(&["add", "."]);
-                place.git(&["commit", "--quiet", "--allow-empty", "-m", other]);
+                place.commit(other);
             }
             let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
             assert_eq!(

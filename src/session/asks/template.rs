@@ -1,4 +1,4 @@
-//! Where a template calls `lookup`: in its actions, as Go's `text/template` finds them, and in texts that are templates themselves.
+//! What a template asks with, and the same template asking something else. A call of `lookup` stands in its actions, as Go's `text/template` finds them, and in texts that are templates themselves.
 
 use memchr::memmem;
 
@@ -6,6 +6,24 @@ use memchr::memmem;
 const ASKS: &[u8] = b"lookup";
 /// A function that fails with as many arguments (helm `pkg/engine/engine.go`, `fail`: it takes one).
 const FAILS: &[u8] = b"fail";
+
+/// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
+pub(super) const REVISION: &[u8] = b"Release.Revision";
+/// Something else that stands in the same places.
+const NO_REVISION: &[u8] = b"Release.Namespace";
+
+/// A template with something else in place of the revision.
+pub(super) fn another_revision(template: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(template.len());
+    let mut from = 0;
+    for at in memmem::find_iter(template, REVISION) {
+        out.extend_from_slice(template.get(from..at).unwrap_or_default());
+        out.extend_from_slice(NO_REVISION);
+        from = at + REVISION.len();
+    }
+    out.extend_from_slice(template.get(from..).unwrap_or_default());
+    out
+}
 
 /// A template in which each call fails.
 pub(super) fn disarmed(template: &[u8]) -> Vec<u8> {
