@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use super::lineup::Lineup;
 use super::set::priority;
 use super::{Fleet, Machine};
 use crate::hashed::HashMap;
@@ -11,13 +12,22 @@ use crate::model::{DeletionOrder, Strategy};
 
 /// Where the Machines of a fleet stand.
 pub(super) struct Ground {
-    /// The place of each by its name, where there are queues: the few Machines of a control plane are looked through.
+    /// The place of each by its name.
     places: HashMap<String, usize>,
     /// Which places are left: their Machines are gone.
     left: Vec<bool>,
     gone: usize,
-    /// The Machines of each MachineSet; `None` where the loop looks at all Machines itself, so that none may stay that is gone.
-    queues: Option<Queues>,
+    order: Order,
+}
+
+/// What a loop asks about the Machines.
+enum Order {
+    /// Which of a MachineSet go first.
+    Queues(Queues),
+    /// Which of a control plane stay, and how they are.
+    Lineup(Lineup),
+    /// It looks at all of them itself, so that none may stay that is gone.
+    None,
 }
 
 /// The Machines of each MachineSet in the order in which it deletes them.
@@ -31,38 +41,54 @@ type Rank = (u8, Reverse<i64>, i64, String, usize);
 
 impl Ground {
     pub(super) fn new(fleet: &Fleet, strategy: &Strategy) -> Self {
-        // What a health check handed over is looked for among all.
+        // What a health check handed over to a MachineSet is looked for among all.
         let is_plain = !fleet.machines.iter().any(|machine| machine.is_condemned);
-        let queues = match strategy {
+        let order = match strategy {
+            Strategy::OneByOne { .. } => Order::Lineup(Lineup::default()),
             Strategy::Rolling { order, .. } | Strategy::OnDelete { order } if is_plain => {
-                Some(Queues { order: *order, sets: Vec::new() })
+                Order::Queues(Queues { order: *order, sets: Vec::new() })
             }
-            _ => None,
+            Strategy::Rolling { .. } | Strategy::OnDelete { .. } | Strategy::Stopped { .. } => Order::None,
         };
-        let mut out = Self { places: HashMap::default(), left: Vec::new(), gone: 0, queues };
+        let mut out = Self { places: HashMap::default(), left: Vec::new(), gone: 0, order };
         out.take_stock(fleet);
         out
     }
 
     /// Whether it knows which Machines a MachineSet deletes first.
     pub(super) const fn has_queues(&self) -> bool {
-        self.queues.is_some()
+        matches!(self.order, Order::Queues(_))
+    }
+
+    /// The Machines of a control plane, as its loop asks for them.
+    pub(super) const fn lineup(&self) -> Option<&Lineup> {
+        if let Order::Lineup(lineup) = &self.order { Some(lineup) } else { None }
     }
 
     /// The places of the Machines of a MachineSet that go first.
     pub(super) fn first(&self, set: usize, most: usize) -> Vec<usize> {
-        let queue = self.queues.as_ref().and_then(|queues| queues.sets.get(set));
-        queue.into_iter().flatten().take(most).map(|(.., place)| *place).collect()
+        let Order::Queues(queues) = &self.order else { return Vec::new() };
+        queues.sets.get(set).into_iter().flatten().take(most).map(|(.., place)| *place).collect()
     }
 
     /// Fails where the order that is kept is not that of the Machines that are there.
     #[cfg(test)]
     pub(super) fn check(&self, fleet: &Fleet) {
-        let Some(queues) = &self.queues else { return };
-        for set in 0..fleet.sets.len() {
-            let mut all = super::set::foremost(fleet, set, queues.order, usize::MAX);
-            all.retain(|place| !self.left[*place]);
-            assert_eq!(self.first(set, usize::MAX), all);
+        match &self.order {
+            Order::Queues(queues) => {
+                for set in 0..fleet.sets.len() {
+                    let mut all = super::set::foremost(fleet, set, queues.order, usize::MAX);
+                    all.retain(|place| !self.left[*place]);
+                    assert_eq!(self.first(set, usize::MAX), all);
+                }
+            }
+            Order::Lineup(lineup) => {
+                let mut all = Lineup::default();
+                let there = fleet.machines.iter().enumerate().filter(|(place, _)| !self.left[*place]);
+                there.for_each(|(place, machine)| all.add(machine, place));
+                assert_eq!(*lineup, all);
+            }
+            Order::None => {}
         }
     }
 
@@ -75,11 +101,17 @@ impl Ground {
 
     /// Takes note of a deletion that began.
     pub(super) fn goes(&mut self, fleet: &Fleet, name: &str) {
-        let Some(queues) = &mut self.queues else { return };
-        let Some(place) = self.places.get(name).copied() else { return };
+        if matches!(self.order, Order::None) {
+            return;
+        }
+        let Some(place) = self.place(fleet, name) else { return };
         let machine = &fleet.machines[place];
-        queues.remove(&Machine { is_going: false, ..machine.clone() }, place);
-        queues.add(machine, place);
+        let mut before = Machine { is_going: false, ..machine.clone() };
+        if let Order::Lineup(lineup) = &self.order {
+            before.is_ready = !lineup.sick.contains(&place);
+        }
+        self.order.remove(&before, place);
+        self.order.add(machine, place);
     }
 
     /// Changes a Machine of this name.
@@ -91,13 +123,9 @@ impl Ground {
     ) -> Option<&'f Machine> {
         let place = self.place(fleet, name)?;
         let machine = &mut fleet.machines[place];
-        if let Some(queues) = &mut self.queues {
-            queues.remove(machine, place);
-        }
+        self.order.remove(machine, place);
         change(machine);
-        if let Some(queues) = &mut self.queues {
-            queues.add(machine, place);
-        }
+        self.order.add(machine, place);
         Some(machine)
     }
 
@@ -106,9 +134,7 @@ impl Ground {
         let place = self.place(fleet, name)?;
         self.places.remove(name);
         let machine = &fleet.machines[place];
-        if let Some(queues) = &mut self.queues {
-            queues.remove(machine, place);
-        }
+        self.order.remove(machine, place);
         self.left[place] = true;
         self.gone += 1;
         Some(machine)
@@ -116,7 +142,7 @@ impl Ground {
 
     /// Takes those away that are gone, where they are many or none may stay.
     pub(super) fn tidy(&mut self, fleet: &mut Fleet, is_last: bool) {
-        if self.gone > 0 && (is_last || self.queues.is_none() || self.gone * 2 > self.left.len()) {
+        if self.gone > 0 && (is_last || matches!(self.order, Order::None) || self.gone * 2 > self.left.len()) {
             let mut left = self.left.iter();
             fleet.machines.retain(|_| left.next() != Some(&true));
             self.take_stock(fleet);
@@ -130,9 +156,9 @@ impl Ground {
     }
 
     fn place(&self, fleet: &Fleet, name: &str) -> Option<usize> {
-        match self.queues {
-            Some(_) => self.places.get(name).copied(),
-            None => fleet.machines.iter().position(|machine| machine.name == name),
+        match self.order {
+            Order::Queues(_) | Order::Lineup(_) => self.places.get(name).copied(),
+            Order::None => fleet.machines.iter().position(|machine| machine.name == name),
         }
     }
 
@@ -140,7 +166,11 @@ impl Ground {
         self.places.clear();
         self.left.clear();
         self.gone = 0;
-        self.queues.iter_mut().for_each(|queues| queues.sets.clear());
+        match &mut self.order {
+            Order::Queues(queues) => queues.sets.clear(),
+            Order::Lineup(lineup) => *lineup = Lineup::default(),
+            Order::None => {}
+        }
         for place in 0..fleet.machines.len() {
             self.add(fleet, place);
         }
@@ -149,9 +179,27 @@ impl Ground {
     fn add(&mut self, fleet: &Fleet, place: usize) {
         let machine = &fleet.machines[place];
         self.left.push(false);
-        if let Some(queues) = &mut self.queues {
+        if !matches!(self.order, Order::None) {
             self.places.insert(machine.name.clone(), place);
-            queues.add(machine, place);
+            self.order.add(machine, place);
+        }
+    }
+}
+
+impl Order {
+    fn add(&mut self, machine: &Machine, place: usize) {
+        match self {
+            Self::Queues(queues) => queues.add(machine, place),
+            Self::Lineup(lineup) => lineup.add(machine, place),
+            Self::None => {}
+        }
+    }
+
+    fn remove(&mut self, machine: &Machine, place: usize) {
+        match self {
+            Self::Queues(queues) => queues.remove(machine, place),
+            Self::Lineup(lineup) => lineup.remove(machine, place),
+            Self::None => {}
         }
     }
 }

@@ -2,6 +2,7 @@
 //! deleted when, how few are available, how many there are, and where it stands still. Held equal to recorded rollouts.
 
 mod ground;
+mod lineup;
 mod one_by_one;
 mod play;
 mod set;
@@ -12,6 +13,7 @@ mod workers;
 pub(crate) use play::Plays;
 pub use play::{End, Pace, Played, play, worst};
 
+use self::lineup::Lineup;
 use crate::model::{Standing, Strategy};
 
 /// A Machine in a simulation.
@@ -163,7 +165,7 @@ impl Fleet {
     /// One reconcile of the owner: what it does, or why it waits.
     pub fn owner_turn(&mut self, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         match strategy {
-            Strategy::OneByOne { surge, sick_first, .. } => one_by_one::turn(self, *surge, *sick_first, can_make),
+            Strategy::OneByOne { .. } => self.turn_of(&Lineup::of(self), strategy, can_make),
             Strategy::Rolling { surge, unavailable, .. } => {
                 workers::roll(self, *surge, *unavailable);
                 (Vec::new(), None)
@@ -171,6 +173,12 @@ impl Fleet {
             Strategy::OnDelete { .. } => (Vec::new(), workers::on_delete(self)),
             Strategy::Stopped { why } => (Vec::new(), Some(Wait::Stopped(why.clone()))),
         }
+    }
+
+    /// The same of a control plane whose lineup is kept; of other owners nothing.
+    fn turn_of(&mut self, lineup: &Lineup, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
+        let Strategy::OneByOne { surge, sick_first, .. } = strategy else { return (Vec::new(), None) };
+        one_by_one::turn(self, lineup, (*surge, *sick_first), can_make)
     }
 
     /// One reconcile of an owner whose cache does not show the last so many Machines that it made.

@@ -265,10 +265,15 @@ pub fn play(strategy: &Strategy, mut fleet: Fleet, pace: Pace) -> Played {
         // What a deletion takes is seen before anything is made in its place.
         note(tally.now, &mut out);
         tally.tell(&mut fleet);
-        let (mut acts, mut wait) = fleet.owner_turn(strategy, pace.makes);
+        let (mut acts, mut wait) = match ground.lineup() {
+            Some(lineup) => fleet.turn_of(lineup, strategy, pace.makes),
+            None => fleet.owner_turn(strategy, pace.makes),
+        };
         let is_late = matches!(strategy, Strategy::OneByOne { is_late: true, .. });
         let acts_late = is_late && !acts.is_empty() && fleet.made == 1;
         if acts_late {
+            // What is gone is not seen by a late turn either.
+            ground.tidy(&mut fleet, true);
             acts.extend((1..=pace.unseen).flat_map(|unseen| fleet.late_turn(strategy, pace.makes, unseen).0));
         }
         tally.take(&acts, 0, &fleet, &mut ground);
