@@ -7,7 +7,7 @@ use crate::compare::{Action, Pair};
 use crate::kinds::around::{self, Around};
 use crate::kinds::gates::{self, Open, State};
 use crate::kinds::webhook::{NoWebhook, Refusal, Write};
-use crate::kinds::{Kind, Versions, superset};
+use crate::kinds::{Kind, Versions};
 use crate::object::Path;
 use crate::providers;
 use crate::tree::Value;
@@ -38,19 +38,20 @@ pub(crate) struct Admission {
 }
 
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
-/// only what is refused about it alone is found.
+/// only what is refused about it alone is found. `moved` brings a value of the object into the superset form.
 #[must_use]
 pub(crate) fn admit(
     pair: &Pair,
     kind: &'static Kind,
     versions: &Versions,
+    moved: &dyn Fn(&Value) -> Value,
     state: &dyn Fn(&str) -> State,
     around: &dyn Around,
 ) -> Option<(Sides, Admission)> {
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let (live, sent) = pair.sent();
     if pair.action == Action::Delete {
-        let old = superset::value(kind, api_version, live?, versions);
+        let old = moved(live?);
         return Some((Sides { old, new: Value::Null }, Admission::default()));
     }
     let is_new = pair.action == Action::Create;
@@ -65,8 +66,7 @@ pub(crate) fn admit(
         let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
         refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
     }
-    let mut old = superset::moved(kind, api_version, old, versions);
-    let mut new = superset::moved(kind, api_version, new, versions);
+    let (mut old, mut new) = (moved(&old), moved(&new));
     webhook.normalise(key, &mut old, &mut new, versions);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Judged;
 use crate::approval::ReleaseId;
 use crate::compare::Pair;
+use crate::hashed::HashSet;
 use crate::history::{Limits, OfCluster, Over, Spent};
 use crate::impact::counted;
 use crate::kinds::{Role, contract};
@@ -67,8 +68,8 @@ fn clusters(judged: &Judged<'_>) -> BTreeMap<(Option<String>, String), Count> {
         clusters.entry(name).or_default().add(rollout.machines);
     }
     // A topology's groups are weighed as the owners that they become.
-    let is_weighed =
-        |pair: &Pair| kind(&pair.key).role == Role::Cluster || weights.iter().any(|rollout| rollout.owner == pair.key);
+    let owners: HashSet<&Key> = weights.iter().map(|rollout| &rollout.owner).collect();
+    let is_weighed = |pair: &Pair| kind(&pair.key).role == Role::Cluster || owners.contains(&pair.key);
     for pair in judged.pairs.iter().filter(|pair| !is_weighed(pair)) {
         let machines = scaled_in(pair);
         if machines > 0 {

@@ -69,11 +69,13 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 fn is_asked(pair: &Pair) -> bool {
     let is_owner =
         kind(&pair.key).role.owns_machines() && pair.action != Action::Delete && pair.effect != Effect::Rejected;
-    let made = |side: &Value| {
-        let names: BTreeSet<_> = references(side).into_iter().map(|one| (one.kind, one.name)).collect();
-        (version(&pair.key, side).map(str::to_owned), names)
-    };
-    is_owner && pair.predicted.as_ref().map(made) != pair.live.as_ref().map(made)
+    let names =
+        |side: &Value| -> BTreeSet<_> { references(side).into_iter().map(|one| (one.kind, one.name)).collect() };
+    is_owner
+        && match (&pair.live, &pair.predicted) {
+            (Some(old), Some(new)) => version(&pair.key, old) != version(&pair.key, new) || names(old) != names(new),
+            (old, new) => old.is_some() || new.is_some(),
+        }
 }
 
 /// What makes the Nodes of an owner.

@@ -17,7 +17,7 @@ use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::Lifted;
 use crate::judge::{Scene, dangling, deletions, half_applied, open, templates, topology, waiting};
-use crate::kinds::{Kind, Role, Typed, gates, superset};
+use crate::kinds::{Kind, Role, Typed, gates};
 use crate::model::Classified;
 use crate::model::Effect;
 use crate::model::Finding;
@@ -185,6 +185,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
         pair,
         kind,
         &stage.versions,
+        &|value| stage.superset(kind, &pair.api_version, value),
         &|gate| stage.gate(gate),
         &Surroundings { stage, key: &pair.key },
     )?;
@@ -262,7 +263,7 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
     }
     let from = pair.renamed_from.clone().unwrap_or_default();
     let side = |value: &Option<Value>| {
-        let moved = |value| superset::value(key.known, &pair.api_version, value, &stage.versions);
+        let moved = |value| stage.superset(key.known, &pair.api_version, value);
         value.as_ref().map(moved).unwrap_or_default()
     };
     let (old, new, used_by) = (side(&pair.live), side(&pair.predicted), used_by(stage, key));

@@ -28,20 +28,26 @@ pub(crate) fn prune(value: &mut Value, style: Style) {
 
 /// As [`prune`], but the fields named in `maps` are maps in Go, whose keys anyone chooses: each of their entries stays.
 pub(crate) fn prune_beside(value: &mut Value, style: Style, maps: &[&str]) {
+    if let Some(pruned) = pruned(value, style, maps) {
+        *value = pruned;
+    }
+}
+
+/// What is left of a value; `None` where all of it stays, so that it is still the same memory.
+fn pruned(value: &Value, style: Style, maps: &[&str]) -> Option<Value> {
     match value {
         Value::Object(fields) => {
-            for (key, child) in fields.iter_mut() {
-                match child {
-                    Value::Object(entries) if maps.contains(&key.as_str()) => {
-                        entries.values_mut().for_each(|entry| prune_beside(entry, style, maps));
-                    }
-                    _ => prune_beside(child, style, maps),
+            let inner = fields.changed(|key, child| match child {
+                Value::Object(entries) if maps.contains(&key.as_str()) => {
+                    entries.changed(|_, entry| pruned(entry, style, maps)).map(Value::Object)
                 }
-            }
-            fields.retain(|key, child| keeps(key, child, style));
+                _ => pruned(child, style, maps),
+            });
+            let left = inner.as_ref().unwrap_or(fields).filtered(|key, child| keeps(key, child, style));
+            left.or(inner).map(Value::Object)
         }
-        Value::Array(list) => list.iter_mut().for_each(|child| prune_beside(child, style, maps)),
-        _ => {}
+        Value::Array(list) => list.changed(|_, child| pruned(child, style, maps)).map(Value::Array),
+        _ => None,
     }
 }
 
@@ -69,6 +75,7 @@ pub(crate) fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -
 /// Adds the places below `at`.
 fn differing(before: Option<&Value>, after: Option<&Value>, at: &Route<'_>, out: &mut Vec<Path>) {
     match (before, after) {
+        (Some(left), Some(right)) if left.is_same(right) => {}
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             for (key, value) in left {
                 differing(Some(value), right.get(key), &at.key(key), out);

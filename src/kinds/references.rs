@@ -199,6 +199,14 @@ pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
     }
 }
 
+/// Whether a field may mean a kind: all that do hold a word that begins so.
+fn is_telling(field: &str) -> bool {
+    field.as_bytes().windows(4).any(|four| {
+        let lower = four.iter().fold(0, |word: u32, byte| word << 8 | u32::from(byte.to_ascii_lowercase()));
+        matches!(&lower.to_be_bytes(), b"secr" | b"conf" | b"iden" | b"cred" | b"acse" | b"data")
+    })
+}
+
 /// The kinds that a field without a kind of its own can mean, by its name. A text in a field about a key is the key.
 fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
     let is = |word: &str| field.eq_ignore_ascii_case(word);
@@ -208,8 +216,7 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
     };
     let holds =
         |word: &str| field.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    // No word that is looked for is shorter.
-    if field.len() < 6 {
+    if !is_telling(field) {
         return &[];
     }
     if ["identityref", "cloudssecret", "credentialsref", "acsendpoint"].iter().any(|word| is(word))

@@ -8,7 +8,7 @@ mod late;
 mod releases;
 
 use super::read::PolicyFault;
-use super::{Gates, PinMode, Pins, Places, Policy, Resolve, Window, duration};
+use super::{Gates, LateValue, PinMode, Pins, Places, Policy, Resolve, Window, duration};
 use crate::object::Path;
 use crate::rules::{Pattern, Rules, UserFault};
 
@@ -20,10 +20,14 @@ pub(super) fn check(policy: &Policy) -> Vec<PolicyFault> {
         expect(&root.key("kind"), &policy.kind, "Policy"),
     ];
     let list = root.key("lateValues");
-    for (place, value) in policy.late_values.iter().enumerate() {
+    let mut earlier: Vec<&LateValue> = Vec::new();
+    for ((place, value), is_close) in policy.late_values.iter().enumerate().zip(late::close(&policy.late_values)) {
         let at = list.index(place);
         found.extend(late::late_value(&at, value));
-        found.extend(policy.late_values[..place].iter().map(|earlier| late::apart(&at, value, earlier)));
+        if is_close {
+            found.extend(earlier.iter().map(|earlier| late::apart(&at, value, earlier)));
+            earlier.push(value);
+        }
     }
     found.push(late::templates(&list, policy));
     found.push(resolve(&root.key("resolve"), &policy.resolve));

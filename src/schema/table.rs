@@ -161,7 +161,17 @@ pub(super) fn is_wide(group: &str, kind: &str) -> bool {
 
 /// How an id stands to one that is given in parts.
 fn compared(id: &str, parts: [&str; 3]) -> Ordering {
-    id.bytes().cmp(parts.into_iter().flat_map(str::bytes))
+    let mut rest = id.as_bytes();
+    for part in parts.map(str::as_bytes) {
+        let common = rest.len().min(part.len());
+        let (own, after) = rest.split_at(common);
+        match own.cmp(&part[..common]) {
+            Ordering::Equal if common < part.len() => return Ordering::Less,
+            Ordering::Equal => rest = after,
+            differs => return differs,
+        }
+    }
+    if rest.is_empty() { Ordering::Equal } else { Ordering::Greater }
 }
 
 /// A node by its place.

@@ -19,13 +19,52 @@ struct Entries {
     /// the hash table that nobody can make slow.
     #[expect(clippy::box_collection, reason = "nearly no map has one, and a table without entries takes six words")]
     index: Option<Box<HashMap<Text, usize>>>,
+    /// A byte of each of the first keys, eight in a number, so that most keys are not looked at where another one is looked for.
+    prints: [u64; FEW / EIGHT],
+}
+
+/// How many bytes a number has.
+const EIGHT: usize = 8;
+/// A one in each byte of a number, and the highest bit of each.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHEST: u64 = ONES << 7;
+
+/// What tells most keys of one map apart: length, first and last byte.
+fn print(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let (first, last) = (bytes.first().copied().unwrap_or_default(), bytes.last().copied().unwrap_or_default());
+    let length = u8::try_from(bytes.len() & 0xff).unwrap_or_default();
+    u64::from(length.wrapping_mul(37) ^ first.rotate_left(3) ^ last)
 }
 
 impl Entries {
     fn place(&self, key: &str) -> Option<usize> {
-        match &self.index {
-            Some(index) => index.get(key).copied(),
-            None => self.list.iter().position(|(name, _)| name.as_str() == key),
+        if let Some(index) = &self.index {
+            return index.get(key).copied();
+        }
+        let wanted = print(key) * ONES;
+        for (eighth, prints) in self.prints.iter().enumerate() {
+            if self.list.len() <= eighth * EIGHT {
+                return None;
+            }
+            // Marks each byte that is zero: that of an equal print, and now and then one beside it.
+            let differs = prints ^ wanted;
+            let mut marks = differs.wrapping_sub(ONES) & !differs & HIGHEST;
+            while marks != 0 {
+                let place = eighth * EIGHT + marks.trailing_zeros() as usize / EIGHT;
+                if self.list.get(place).is_some_and(|(name, _)| name.as_str() == key) {
+                    return Some(place);
+                }
+                marks &= marks - 1;
+            }
+        }
+        None
+    }
+
+    fn note_print(&mut self, place: usize) {
+        if let (Some(prints), Some((key, _))) = (self.prints.get_mut(place / EIGHT), self.list.get(place)) {
+            let shift = (place % EIGHT) * EIGHT;
+            *prints = *prints & !(0xff << shift) | print(key) << shift;
         }
     }
 
@@ -35,6 +74,7 @@ impl Entries {
             index.insert(key.clone(), place);
         }
         self.list.push((key, value));
+        self.note_print(place);
         if self.index.is_none() && self.list.len() > FEW {
             self.note_places();
         }
@@ -42,6 +82,7 @@ impl Entries {
     }
 
     fn note_places(&mut self) {
+        (0..self.list.len().min(FEW)).for_each(|place| self.note_print(place));
         let places = || self.list.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
         self.index = (self.list.len() > FEW).then(|| Box::new(places()));
     }
@@ -57,13 +98,19 @@ impl Map {
     /// No entries yet, and room for some.
     #[must_use]
     pub fn with_capacity(room: usize) -> Self {
-        Self(Arc::new(Entries { list: Vec::with_capacity(room), index: None }))
+        Self(Arc::new(Entries { list: Vec::with_capacity(room), ..Entries::default() }))
     }
 
     /// Whether both are the same memory.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Where it lies in memory: no other map does as long as this one is held.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// The entries, where nobody else holds them.
@@ -144,6 +191,7 @@ impl Map {
         let place = self.0.place(key)?;
         let entries = Arc::make_mut(&mut self.0);
         let out = entries.list.swap_remove(place);
+        entries.note_print(place);
         if let Some(index) = &mut entries.index {
             index.remove(key);
             if let Some((moved, _)) = entries.list.get(place) {
@@ -158,9 +206,7 @@ impl Map {
         let place = self.0.place(key)?;
         let entries = Arc::make_mut(&mut self.0);
         let (_, value) = entries.list.remove(place);
-        if entries.index.is_some() {
-            entries.note_places();
-        }
+        entries.note_places();
         Some(value)
     }
 
@@ -181,7 +227,7 @@ impl Map {
         let entries = Arc::make_mut(&mut self.0);
         let before = entries.list.len();
         entries.list.retain_mut(|(key, value)| is_kept(key, value));
-        if entries.list.len() != before && entries.index.is_some() {
+        if entries.list.len() != before {
             entries.note_places();
         }
     }
@@ -198,7 +244,7 @@ impl Map {
                 _ => {}
             }
         }
-        let mut entries = Entries { list: kept?, index: None };
+        let mut entries = Entries { list: kept?, ..Entries::default() };
         entries.note_places();
         Some(Self(Arc::new(entries)))
     }

@@ -69,18 +69,19 @@ impl Value {
     /// What stands at a JSON pointer (RFC 6901).
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
-        if memchr::memchr(b'~', pointer.as_bytes()).is_some() {
-            return place::steps(pointer)?.try_fold(self, |at, step| at.step(&step));
+        let Some(rest) = pointer.strip_prefix('/') else { return pointer.is_empty().then_some(self) };
+        let (mut at, mut from) = (self, 0);
+        for (end, byte) in rest.bytes().enumerate() {
+            match byte {
+                b'~' => return place::steps(pointer)?.try_fold(self, |at, step| at.step(&step)),
+                b'/' => {
+                    at = at.step(&rest[from..end])?;
+                    from = end + 1;
+                }
+                _ => {}
+            }
         }
-        let mut at = self;
-        let mut rest = pointer;
-        while !rest.is_empty() {
-            let way = rest.strip_prefix('/')?;
-            let end = way.bytes().position(|byte| byte == b'/').unwrap_or(way.len());
-            at = at.step(&way[..end])?;
-            rest = &way[end..];
-        }
-        Some(at)
+        at.step(&rest[from..])
     }
 
     /// What stands at one step of a JSON pointer.

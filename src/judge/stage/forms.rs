@@ -8,10 +8,10 @@ use crate::alike::Kept;
 use crate::compare::Pair;
 use crate::host::{HOOK_RECREATES, is_left_out};
 use crate::kinds::contract::MACHINE;
-use crate::kinds::superset;
+use crate::kinds::{Kind, superset};
 use crate::object::{Key, Object, Presence};
 use crate::providers::{kind, machines};
-use crate::tree::Value;
+use crate::tree::{Map, Value};
 
 /// Objects in the superset form by key; `None` where there is none.
 pub(super) type Forms = Kept<Key, Option<Arc<Value>>>;
@@ -89,7 +89,18 @@ impl<'a> Stage<'a> {
 
     /// One side of a pair in the superset form.
     fn form(&self, pair: &Pair, side: Option<&Value>) -> Option<Arc<Value>> {
-        side.map(|value| Arc::new(superset::value(kind(&pair.key), &pair.api_version, value, &self.versions)))
+        side.map(|value| Arc::new(self.superset(kind(&pair.key), &pair.api_version, value)))
+    }
+
+    /// A side of a pair in the superset form, moved once: it is asked for wherever something looks at the object, for each set of
+    /// versions.
+    #[must_use]
+    pub(crate) fn superset(&self, kind: &'static Kind, api_version: &str, side: &Value) -> Value {
+        let make = || superset::value(kind, api_version, side, &self.versions);
+        let Some(memory) = side.as_object().map(Map::memory) else { return make() };
+        // What was moved is kept beside what came of it, so that no other value gets its memory.
+        let case = self.versions.case();
+        self.shared.moved.get(case, &(memory, kind.name), || (side.clone(), make())).1
     }
 
     /// The object after the write, as it is written.

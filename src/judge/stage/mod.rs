@@ -102,6 +102,8 @@ struct Shared<'a> {
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
     forms: [Forms; 2],
+    /// Sides of pairs in the superset form, by the memory of each and its kind, with the side itself.
+    moved: Kept<(usize, &'static str), (Value, Value)>,
     /// Owners after the write with what their topology hands to them, in the superset form.
     handed: Forms,
 }

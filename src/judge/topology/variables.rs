@@ -2,6 +2,8 @@
 //! of another type. Read beside `internal/topology/variables/cluster_variable_validation.go` of Cluster API 1.14. Rules in
 //! CEL are not computed: a value that one of them looks at is not known.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::admission::refuse;
 use super::values::list;
 use crate::hashed::{HashMap, HashSet};
@@ -18,14 +20,19 @@ const RULE: RuleId = RuleId::of("cluster/variable-refused");
 pub(super) fn refusals(cluster: &Value, class: &Value, out: &mut Vec<Refusal>) {
     let definitions = definitions(class);
     let at = "/spec/topology/variables";
-    let has = |name: &str| list(cluster, at).any(|variable| text(variable, "/name") == Some(name));
+    let set: BTreeSet<&str> = list(cluster, at).filter_map(|variable| text(variable, "/name")).collect();
     for definition in &definitions {
         // A default is filled in first.
-        if definition.is_required && definition.schema.get("default").is_none() && !has(definition.name) {
+        let is_filled_in = definition.schema.get("default").is_some();
+        if definition.is_required && !is_filled_in && !set.contains(definition.name) {
             refuse(out, RULE, at, format!("the class requires the variable {}, which is not set", definition.name));
         }
     }
-    let known = (&definitions[..], are_discovered(class));
+    let mut schemas: Schemas<'_> = BTreeMap::new();
+    for definition in &definitions {
+        schemas.entry(definition.name).or_insert(definition.schema);
+    }
+    let known = (&schemas, are_discovered(class));
     each(cluster, at, || at.to_owned(), known, out);
     let plane = "/spec/topology/controlPlane";
     each(cluster, &format!("{plane}{OVERRIDES}"), || format!("{plane}{OVERRIDES}"), known, out);
@@ -75,6 +82,9 @@ fn has_rules(schema: &Value) -> bool {
     }
 }
 
+/// The schemas of the variables that a class defines, by name.
+type Schemas<'v> = BTreeMap<&'v str, &'v Value>;
+
 /// A variable of a class.
 struct Definition<'v> {
     name: &'v str,
@@ -119,12 +129,12 @@ fn each(
     holder: &Value,
     list_at: &str,
     path: impl Fn() -> String,
-    (definitions, may_be_others): (&[Definition<'_>], bool),
+    (schemas, may_be_others): (&Schemas<'_>, bool),
     out: &mut Vec<Refusal>,
 ) {
     for variable in list(holder, list_at) {
         let Some(name) = text(variable, "/name") else { continue };
-        let Some(definition) = definitions.iter().find(|definition| definition.name == name) else {
+        let Some(schema) = schemas.get(name) else {
             if may_be_others {
                 continue;
             }
@@ -132,8 +142,8 @@ fn each(
             continue;
         };
         let mut value = variable.get("value").cloned().unwrap_or(Value::Null);
-        super::values::defaults(definition.schema, &mut value);
-        if let Some(why) = fault(&value, definition.schema) {
+        super::values::defaults(schema, &mut value);
+        if let Some(why) = fault(&value, schema) {
             refuse(out, RULE, &path(), format!("the variable {name}{why}"));
         }
     }

@@ -27,10 +27,17 @@ impl Shape {
     #[must_use]
     pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
         let mut best: Option<&Root> = None;
+        let mut told: Option<(&str, (u64, u64))> = None;
         for root in roots(api_version, kind)? {
             // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
-            let wanted = versions.known_or_newest(root.provider);
-            if best.is_none() || root.minor() <= (wanted.major, wanted.minor) {
+            let wanted = match told {
+                Some((provider, wanted)) if provider == root.provider => wanted,
+                _ => {
+                    let version = versions.known_or_newest(root.provider);
+                    told.insert((root.provider, (version.major, version.minor))).1
+                }
+            };
+            if best.is_none() || root.minor() <= wanted {
                 best = Some(root);
             }
         }

@@ -1,5 +1,9 @@
 //! What a policy may not say of late values: names, placeholders and sources that could never work.
 
+use std::collections::BTreeMap;
+
+use aho_corasick::AhoCorasick;
+
 use super::{fault, last_line};
 use crate::object::Path;
 use crate::policy::read::PolicyFault;
@@ -82,6 +86,27 @@ fn placeholder(at: &Path, text: &str, earlier: &[String]) -> Result<(), PolicyFa
 /// Whether a text could be found inside the other.
 fn overlaps(left: &str, right: &str) -> bool {
     left.contains(right) || right.contains(left)
+}
+
+/// Which late values may share a name or a placeholder with another one: with thousands, not each is compared with each.
+pub(super) fn close(all: &[LateValue]) -> Vec<bool> {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    all.iter().for_each(|value| *names.entry(&value.name).or_default() += 1);
+    let mut close: Vec<bool> = all.iter().map(|value| names[value.name.as_str()] > 1).collect();
+    let mut texts: Vec<(usize, &str)> = Vec::new();
+    for (place, value) in all.iter().enumerate() {
+        texts.extend(value.placeholders.iter().map(|text| (place, text.as_str())));
+    }
+    let Ok(finder) = AhoCorasick::new(texts.iter().map(|(_, text)| text)) else { return vec![true; all.len()] };
+    for (place, text) in &texts {
+        for found in finder.find_overlapping_iter(text) {
+            let other = texts[found.pattern().as_usize()].0;
+            if other != *place {
+                (close[*place], close[other]) = (true, true);
+            }
+        }
+    }
+    close
 }
 
 /// Two late values do not share a name or a placeholder.

@@ -7,7 +7,7 @@ use crate::kinds::fields::annotation;
 use crate::kinds::fields::child;
 use crate::object::go_seconds;
 
-use crate::tree::{Map, Value, json};
+use crate::tree::{Map, Value};
 
 /// Fields of plain truth values in v1beta1: `false` and absent are the same there.
 const PLAIN: &[&str] =
@@ -24,7 +24,9 @@ pub(crate) fn kubeadm_config(object: &mut Value, place: &str) {
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
     let restored = stored.as_ref().and_then(|stored| stored.pointer(place)).unwrap_or(&Value::Null);
     let Some(spec) = object.pointer_mut(place) else { return };
-    truths(spec, restored);
+    if let Some(left) = truths(spec, restored) {
+        *spec = left;
+    }
     let Some(map) = spec.as_object_mut() else { return };
     map.remove("useExperimentalRetryJoin");
     timeouts(map, restored);
@@ -35,28 +37,29 @@ pub(crate) fn kubeadm_config(object: &mut Value, place: &str) {
     }
 }
 
-/// Drops `false` where v1beta1 cannot tell it from absent, unless it is known to have been meant.
-fn truths(value: &mut Value, restored: &Value) {
+/// Drops `false` where v1beta1 cannot tell it from absent, unless it is known to have been meant; `None` where all of it stays.
+fn truths(value: &Value, restored: &Value) -> Option<Value> {
     match value {
         Value::Object(map) => {
-            map.retain(|key, child| {
-                !(PLAIN.contains(&key.as_str()) && *child == json!(false)) || restored.get(key) == Some(&json!(false))
-            });
-            for (key, child) in map.iter_mut() {
-                truths(child, restored.get(key).unwrap_or(&Value::Null));
-            }
+            let is_meant = |key: &str| restored.get(key) == Some(&Value::Bool(false));
+            let left = map
+                .filtered(|key, child| *child != Value::Bool(false) || !PLAIN.contains(&key.as_str()) || is_meant(key));
+            let inner = left.as_ref().unwrap_or(map);
+            let inner = inner.changed(|key, child| truths(child, restored.get(key).unwrap_or(&Value::Null)));
+            inner.or(left).map(Value::Object)
         }
         Value::Array(list) => {
-            for child in list {
+            let other = list.changed(|_, child| {
                 // Files and volumes are found again by their paths, not by their places.
                 let same = |other: &&Value| {
                     ["path", "hostPath"].iter().any(|key| child.get(key).is_some() && child.get(key) == other.get(key))
                 };
                 let before = restored.as_array().and_then(|list| list.iter().find(same));
-                truths(child, before.unwrap_or(&Value::Null));
-            }
+                truths(child, before.unwrap_or(&Value::Null))
+            });
+            other.map(Value::Array)
         }
-        _ => {}
+        _ => None,
     }
 }
 
