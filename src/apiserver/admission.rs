@@ -38,21 +38,20 @@ pub(crate) struct Admission {
 }
 
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
-/// only what is refused about it alone is found. `moved` brings a value of the object into the superset form.
+/// only what is refused about it alone is found. `moved` brings both sides of the object into the superset form.
 #[must_use]
 pub(crate) fn admit(
     pair: &Pair,
     kind: &'static Kind,
     versions: &Versions,
-    moved: &dyn Fn(&Value) -> Value,
+    moved: &dyn Fn(&Value, &Value) -> Sides,
     state: &dyn Fn(&str) -> State,
     around: &dyn Around,
 ) -> Option<(Sides, Admission)> {
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let (live, sent) = pair.sent();
     if pair.action == Action::Delete {
-        let old = moved(live?);
-        return Some((Sides { old, new: Value::Null }, Admission::default()));
+        return Some((moved(live?, &Value::Null), Admission::default()));
     }
     let is_new = pair.action == Action::Create;
     let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions)?;
@@ -66,7 +65,7 @@ pub(crate) fn admit(
         let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
         refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
     }
-    let (mut old, mut new) = (moved(&old), moved(&new));
+    let Sides { mut old, mut new } = moved(&old, &new);
     webhook.normalise(key, &mut old, &mut new, versions);
     let needs = providers::gates::needed(kind, key, &new, is_new, versions);
     let (off, open) = gates::unmet(&needs, state);

@@ -60,18 +60,23 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
     let mut dropped = Vec::new();
     if let Some(shape) = shape {
         let at = Path::root().key("spec");
-        for (side, is_new) in [(&mut old, false), (&mut new, true)] {
+        for side in [&mut old, &mut new] {
             if let Some(map) = side.as_object_mut().filter(|map| map.get("spec").is_some_and(Value::is_null)) {
                 // A null that the schema does not allow is no value.
                 map.remove("spec");
             }
-            if let Some(spec) = side.get_mut("spec") {
-                let gone = shape.prune(spec, &at);
-                shape.fill(spec);
-                if is_new {
-                    dropped = gone;
-                }
+        }
+        match (old.get_mut("spec"), new.get_mut("spec")) {
+            (Some(old), Some(new)) => (_, dropped) = shape.both((old, new), &at),
+            (Some(old), None) => {
+                shape.prune(old, &at);
+                shape.fill(old);
             }
+            (None, Some(new)) => {
+                dropped = shape.prune(new, &at);
+                shape.fill(new);
+            }
+            (None, None) => {}
         }
     }
     Some(Kept { old, new, dropped, shape })

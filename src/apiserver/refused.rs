@@ -22,12 +22,13 @@ pub(super) fn by_schema(
     let at = Path::root().key("spec");
     let empty = json!({});
     let wanted = new.get("spec").unwrap_or(&empty);
-    let mut found = shape.faults(wanted, &at);
+    let old = old.map(|old| old.get("spec").unwrap_or(&empty));
+    // What both sides have as one memory breaks the schema on both or on none.
+    let mut found = shape.faults(wanted, old, &at);
     if let Some(old) = old {
-        let old = old.get("spec").unwrap_or(&empty);
         found.extend(shape.moved(old, wanted, &at));
         if !found.is_empty() {
-            let known = shape.faults(old, &at);
+            let known = shape.faults(old, None, &at);
             found.retain(|fault| !known.contains(fault));
         }
     }

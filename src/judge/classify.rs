@@ -185,7 +185,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
         pair,
         kind,
         &stage.versions,
-        &|value| stage.superset(kind, &pair.api_version, value),
+        &|old, new| stage.supersets(kind, &pair.api_version, (old, new)),
         &|gate| stage.gate(gate),
         &Surroundings { stage, key: &pair.key },
     )?;

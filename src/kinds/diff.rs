@@ -1,7 +1,7 @@
 //! Values as Go's types hold them: what Go leaves out is not there, and two trees differ at places.
 
 use crate::object::{Path, Route, Segment};
-use crate::tree::Value;
+use crate::tree::{Map, Text, Value};
 
 /// What a family of Go types keeps apart although JSON readers would not.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,19 @@ pub(crate) fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -
     let mut out = Vec::new();
     differing(before, after, &Route::At(at), &mut out);
     out
+}
+
+/// The places at which two maps differ once what Go would not keep is taken away.
+#[must_use]
+pub(crate) fn places_pruned(before: &Map, after: &Map, style: Style) -> Vec<Path> {
+    // What is the same memory on both sides comes out the same, so nobody looks into it.
+    let own = |map: &Map, other: &Map| {
+        let differs = |key: &Text, value: &Value| !other.get(key).is_some_and(|other| other.is_same(value));
+        let mut own = Value::Object(map.filtered(differs).unwrap_or_else(|| map.clone()));
+        prune(&mut own, style);
+        own
+    };
+    places(Some(&own(before, after)), Some(&own(after, before)), &Path::root())
 }
 
 /// Adds the places below `at`.

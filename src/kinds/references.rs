@@ -132,19 +132,23 @@ fn is_reference_field(field: &str) -> bool {
 
 /// Hands on the kind and name of everything that a tree refers to.
 pub(crate) fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    named_here(value, add);
     match value {
-        Value::Object(map) => {
-            if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
-                && (matches!(kind, SECRET | CONFIG_MAP) || says_group(map) && !map.contains_key("metadata"))
-            {
-                add(kind, name);
-            }
-            map.iter().for_each(|(key, child)| named_in_field(key, child, add));
-            map.values().for_each(|child| named(child, add));
-        }
+        Value::Object(map) => map.values().for_each(|child| named(child, add)),
         Value::Array(list) => list.iter().for_each(|child| named(child, add)),
         _ => {}
     }
+}
+
+/// The same without what only its parts say of themselves.
+pub(crate) fn named_here(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    let Value::Object(map) = value else { return };
+    if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
+        && (matches!(kind, SECRET | CONFIG_MAP) || says_group(map) && !map.contains_key("metadata"))
+    {
+        add(kind, name);
+    }
+    map.iter().for_each(|(key, child)| named_in_field(key, child, add));
 }
 
 /// The same of one field, where the field says what the value itself does not.

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Stage, may_be_equal};
+use super::{Named, Stage, may_be_equal};
 use crate::alike::Kept;
+use crate::apiserver::admission::Sides;
 use crate::compare::Pair;
 use crate::host::{HOOK_RECREATES, is_left_out};
-use crate::kinds::contract::MACHINE;
-use crate::kinds::{Kind, superset};
+use crate::kinds::contract::{CONFIG_MAP, MACHINE, SECRET};
+use crate::kinds::{Kind, references, superset};
 use crate::object::{Key, Object, Presence};
 use crate::providers::{kind, machines};
 use crate::tree::{Map, Value};
@@ -46,7 +47,12 @@ impl<'a> Stage<'a> {
     pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
         let [_, after] = &self.shared.forms;
         self.once(after, &self.there(key), |key| match self.pair(key) {
-            Some(pair) => self.form(pair, pair.predicted.as_ref()),
+            Some(pair) => match (&pair.live, &pair.predicted) {
+                (Some(live), Some(new)) => {
+                    Some(Arc::new(self.supersets(kind(&pair.key), &pair.api_version, (live, new)).new))
+                }
+                (_, new) => self.form(pair, new.as_ref()),
+            },
             // What nobody writes is what it was.
             None if self.scene.view.get(key).object().is_some() => self.before(key),
             None => machines::read(self.rendered(key)?, &self.versions).map(Arc::new),
@@ -92,15 +98,51 @@ impl<'a> Stage<'a> {
         side.map(|value| Arc::new(self.superset(kind(&pair.key), &pair.api_version, value)))
     }
 
+    /// Both sides of a pair in the superset form, as one memory wherever they are equal.
+    #[must_use]
+    pub(crate) fn supersets(&self, kind: &'static Kind, api_version: &str, (old, new): (&Value, &Value)) -> Sides {
+        let old = self.superset(kind, api_version, old);
+        let new = self.moved(kind, api_version, new, |new| {
+            new.share(&old);
+        });
+        Sides { old, new }
+    }
+
     /// A side of a pair in the superset form, moved once: it is asked for wherever something looks at the object, for each set of
     /// versions.
     #[must_use]
     pub(crate) fn superset(&self, kind: &'static Kind, api_version: &str, side: &Value) -> Value {
-        let make = || superset::value(kind, api_version, side, &self.versions);
+        self.moved(kind, api_version, side, |_| ())
+    }
+
+    /// The same, with something done to what was moved that changes nothing of what it says.
+    fn moved(&self, kind: &'static Kind, api_version: &str, side: &Value, after: impl FnOnce(&mut Value)) -> Value {
+        let make = || {
+            let mut made = superset::value(kind, api_version, side, &self.versions);
+            after(&mut made);
+            made
+        };
         let Some(memory) = side.as_object().map(Map::memory) else { return make() };
         // What was moved is kept beside what came of it, so that no other value gets its memory.
         let case = self.versions.case();
         self.shared.moved.get(case, &(memory, kind.name), || (side.clone(), make())).1
+    }
+
+    /// The Secrets and ConfigMaps that a part of an object names by kind and name, found once for each part.
+    #[must_use]
+    pub(crate) fn named(&self, part: &Value) -> Named {
+        let make = || {
+            let mut found = Vec::new();
+            references::named(part, &mut |kind, name| {
+                if matches!(kind, SECRET | CONFIG_MAP) {
+                    found.push((kind.to_owned(), name.to_owned()));
+                }
+            });
+            Arc::new(found)
+        };
+        let Some(memory) = part.as_object().map(Map::memory) else { return make() };
+        // What was looked through is kept, so that no other part gets its memory.
+        self.shared.named.get(self.versions.case(), &memory, || (part.clone(), make())).1
     }
 
     /// The object after the write, as it is written.

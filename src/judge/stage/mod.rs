@@ -75,6 +75,9 @@ pub(crate) struct Stalled {
 /// An answer with the sets of versions that it holds for.
 type Remembered = (Cases, Option<Answer>);
 
+/// Kinds and names.
+type Named = Arc<Vec<(String, String)>>;
+
 /// What is found out once for all sets of versions that may be the one, as far as they do not differ.
 #[derive(Default)]
 struct Shared<'a> {
@@ -104,6 +107,8 @@ struct Shared<'a> {
     forms: [Forms; 2],
     /// Sides of pairs in the superset form, by the memory of each and its kind, with the side itself.
     moved: Kept<(usize, &'static str), (Value, Value)>,
+    /// What parts of objects name, by the memory of each, with the part itself.
+    named: Kept<usize, (Value, Named)>,
     /// Owners after the write with what their topology hands to them, in the superset form.
     handed: Forms,
 }

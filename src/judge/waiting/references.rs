@@ -11,7 +11,7 @@ use crate::kinds::fields::target;
 use crate::kinds::{Typed, references};
 use crate::model::{Hold, Why};
 use crate::object::Key;
-use crate::tree::Value;
+use crate::tree::{Map, Value};
 
 /// Where the superset form of an owner names its templates.
 const TEMPLATES: [&str; 4] = [
@@ -34,7 +34,7 @@ pub(super) fn missing(side: Side<'_>, key: &Typed<'_>, owner: &Value) -> Vec<Hol
     let config = if is_workers { named.as_deref() } else { Some(owner) };
     if let Some(spec) = config.and_then(|config| config.get("spec")) {
         out.extend(
-            data(spec, namespace)
+            data(side, spec, namespace)
                 .iter()
                 .filter(|data| side.is_missing(data))
                 .map(|data| hold(Why::NothingToMakeOf, data)),
@@ -44,9 +44,9 @@ pub(super) fn missing(side: Side<'_>, key: &Typed<'_>, owner: &Value) -> Vec<Hol
 }
 
 /// The Secrets and ConfigMaps that a spec names.
-fn data(spec: &Value, namespace: Option<&str>) -> Vec<Key> {
+fn data(side: Side<'_>, spec: &Value, namespace: Option<&str>) -> Vec<Key> {
     let mut out = Vec::new();
-    references::named(spec, &mut |kind, name| {
+    let mut add = |kind: &str, name: &str| {
         if matches!(kind, SECRET | CONFIG_MAP) {
             out.push(Key {
                 group: String::new(),
@@ -55,7 +55,12 @@ fn data(spec: &Value, namespace: Option<&str>) -> Vec<Key> {
                 name: name.to_owned(),
             });
         }
-    });
+    };
+    // Of two sides of an owner most parts are the same.
+    references::named_here(spec, &mut add);
+    for part in spec.as_object().into_iter().flat_map(Map::values) {
+        side.stage.named(part).iter().for_each(|(kind, name)| add(kind, name));
+    }
     out.sort();
     out.dedup();
     out

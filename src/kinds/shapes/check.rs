@@ -20,11 +20,12 @@ thread_local! {
 }
 
 impl Shape {
-    /// Where a value breaks the schema, and how.
+    /// Where a value breaks the schema, and how; of what another one has at the same place, only as far as that is seen without a look
+    /// into it.
     #[must_use]
-    pub fn faults(&self, value: &Value, at: &Path) -> Vec<(Path, String)> {
+    pub fn faults(&self, value: &Value, other: Option<&Value>, at: &Path) -> Vec<(Path, String)> {
         let mut out = Vec::new();
-        check(self.root, value, &Route::At(at), &mut out);
+        check(self.root, (value, other), &Route::At(at), &mut out);
         out
     }
 }
@@ -39,8 +40,11 @@ impl Shape {
     }
 }
 
-/// Checks one value.
-fn check(shape: &CrdNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+/// Checks one value beside what stands at its place on the other side.
+fn check(shape: &CrdNode, (value, other): (&Value, Option<&Value>), at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    if other.is_some_and(|other| value.is_same(other)) {
+        return;
+    }
     if value.is_null() && (shape.nullable || shape.kind == "*") {
         return;
     }
@@ -58,14 +62,17 @@ fn check(shape: &CrdNode, value: &Value, at: &Route<'_>, out: &mut Vec<(Path, St
     match value {
         Value::String(text) => check_text(shape, text, at, out),
         Value::Number(number) => check_number(shape, number.as_f64().unwrap_or(0.0), at, out),
-        Value::Array(list) => check_list(shape, list, at, out),
-        Value::Object(map) => check_map(shape, map, at, out),
+        Value::Array(list) => check_list(shape, (list, other.and_then(Value::as_array)), at, out),
+        Value::Object(map) => check_map(shape, (map, other.and_then(Value::as_object)), at, out),
         _ => {}
     }
 }
 
 /// Where a value that never changes was changed.
 fn fixed(shape: &CrdNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    if old.is_same(new) {
+        return;
+    }
     for rule in &shape.rules {
         if let Word::Fixed(field) = rule {
             let (place, before, after) = match field.as_str() {
@@ -216,7 +223,12 @@ fn check_number(shape: &CrdNode, number: f64, at: &Route<'_>, out: &mut Vec<(Pat
 }
 
 /// Checks a list.
-fn check_list<'v>(shape: &CrdNode, list: &'v [Value], at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_list<'v>(
+    shape: &CrdNode,
+    (list, other): (&'v [Value], Option<&Vec<Value>>),
+    at: &Route<'_>,
+    out: &mut Vec<(Path, String)>,
+) {
     out.extend(within(shape.count, list.len(), "items").map(|fault| (at.to_path(), fault)));
     let at_key = |item: &'v Value, key: &str| item.get(key).unwrap_or(&Value::Null);
     let keyed = |item: &'v Value| -> Vec<&'v Value> { shape.keys.iter().map(|key| at_key(item, key)).collect() };
@@ -234,7 +246,7 @@ fn check_list<'v>(shape: &CrdNode, list: &'v [Value], at: &Route<'_>, out: &mut 
     out.extend((0..refused).map(|_| (at.to_path(), "must not hold the same item twice".to_owned())));
     if let Some(below) = shape.items.and_then(node) {
         for (place, item) in list.iter().enumerate() {
-            check(below, item, &at.index(place), out);
+            check(below, (item, other.and_then(|other| other.get(place))), &at.index(place), out);
         }
     }
 }
@@ -298,7 +310,7 @@ fn repeats<T: Hash + Eq>(values: impl Iterator<Item = T>) -> bool {
 }
 
 /// Checks a map.
-fn check_map(shape: &CrdNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+fn check_map(shape: &CrdNode, (map, other): (&Map, Option<&Map>), at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     out.extend(within(shape.size, map.len(), "fields").map(|fault| (at.to_path(), fault)));
     for key in shape.required.iter().filter(|key| !map.contains_key(key)) {
         out.push((at.key(key).to_path(), "is required".to_owned()));
@@ -335,7 +347,7 @@ fn check_map(shape: &CrdNode, map: &Map, at: &Route<'_>, out: &mut Vec<(Path, St
     }
     for (key, child) in map {
         if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
-            check(below, child, &at.key(key), out);
+            check(below, (child, other.and_then(|other| other.get(key))), &at.key(key), out);
         }
     }
 }

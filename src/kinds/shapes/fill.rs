@@ -10,13 +10,51 @@ impl Shape {
     /// Takes out the fields that the kind does not have and says where they were.
     pub fn prune(&self, value: &mut Value, at: &Path) -> Vec<Path> {
         let mut dropped = Vec::new();
-        replace(value, prune(self.root, value, &Route::At(at), &mut dropped));
+        replace(value, prune(self.root, (value, None), &Route::At(at), &mut dropped));
         dropped
     }
 
     /// Takes out nulls that cannot stay and fills in defaults.
     pub fn fill(&self, value: &mut Value) {
-        replace(value, fill(self.root, value));
+        replace(value, fill(self.root, (value, None)));
+    }
+
+    /// Takes out the fields that the kind does not have, takes out nulls that cannot stay and fills in defaults, on both sides of a write;
+    /// says which fields of each side were taken out. Parts that are one memory on both sides are one memory afterwards.
+    pub(crate) fn both(&self, (old, new): (&mut Value, &mut Value), at: &Path) -> (Vec<Path>, Vec<Path>) {
+        let read = old.clone();
+        let mut gone = (self.prune(old, at), Vec::new());
+        // What goes is named by its place, so each side is looked through where anything does.
+        let done = gone.0.is_empty().then_some(Done { read: &read, made: old });
+        replace(new, prune(self.root, (new, done), &Route::At(at), &mut gone.1));
+        let read = old.clone();
+        self.fill(old);
+        replace(new, fill(self.root, (new, Some(Done { read: &read, made: old }))));
+        gone
+    }
+}
+
+/// The same place of another side that was done already.
+#[derive(Clone, Copy)]
+struct Done<'v> {
+    /// What stood there.
+    read: &'v Value,
+    /// What was made of it.
+    made: &'v Value,
+}
+
+impl<'v> Done<'v> {
+    /// What is made of a value, where it is the one that was done already.
+    fn of(self, value: &Value) -> Option<Option<Value>> {
+        self.read.is_same(value).then(|| (!self.made.is_same(value)).then(|| self.made.clone()))
+    }
+
+    fn key(self, key: &str) -> Option<Self> {
+        Some(Self { read: self.read.get(key)?, made: self.made.get(key)? })
+    }
+
+    fn item(self, place: usize) -> Option<Self> {
+        Some(Self { read: self.read.get(place)?, made: self.made.get(place)? })
     }
 }
 
@@ -42,7 +80,7 @@ impl Shape {
     /// What comes gets its defaults.
     pub fn write_zeros(&self, value: &mut Value, blocks: &[&str]) {
         replace(value, write_zeros(self.root, value, blocks));
-        replace(value, fill(self.root, value));
+        self.fill(value);
     }
 }
 
@@ -250,7 +288,15 @@ fn with_zeros(shape: &CrdNode, value: &Value) -> Option<Value> {
 }
 
 /// Takes out what a node does not name.
-fn prune(shape: &CrdNode, value: &Value, at: &Route<'_>, dropped: &mut Vec<Path>) -> Option<Value> {
+fn prune(
+    shape: &CrdNode,
+    (value, done): (&Value, Option<Done<'_>>),
+    at: &Route<'_>,
+    dropped: &mut Vec<Path>,
+) -> Option<Value> {
+    if let Some(made) = done.and_then(|done| done.of(value)) {
+        return made;
+    }
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -263,16 +309,25 @@ fn prune(shape: &CrdNode, value: &Value, at: &Route<'_>, dropped: &mut Vec<Path>
                     known
                 });
             }
-            draft.change(|key, child| prune(shape.below(key)?, child, &at.key(key), dropped));
+            draft.change(|key, child| {
+                let done = done.and_then(|done| done.key(key));
+                prune(shape.below(key)?, (child, done), &at.key(key), dropped)
+            });
             draft.end()
         }
-        Value::Array(list) => items(shape, list, |below, place, child| prune(below, child, &at.index(place), dropped)),
+        Value::Array(list) => items(shape, list, |below, place, child| {
+            let done = done.and_then(|done| done.item(place));
+            prune(below, (child, done), &at.index(place), dropped)
+        }),
         _ => None,
     }
 }
 
 /// Fills in what a node says.
-fn fill(shape: &CrdNode, value: &Value) -> Option<Value> {
+fn fill(shape: &CrdNode, (value, done): (&Value, Option<Done<'_>>)) -> Option<Value> {
+    if let Some(made) = done.and_then(|done| done.of(value)) {
+        return made;
+    }
     match value {
         Value::Object(map) => {
             let mut draft = Draft::of(map);
@@ -286,10 +341,12 @@ fn fill(shape: &CrdNode, value: &Value) -> Option<Value> {
                     draft.insert(key, default.clone());
                 }
             }
-            draft.change(|key, child| fill(shape.below(key)?, child));
+            draft.change(|key, child| fill(shape.below(key)?, (child, done.and_then(|done| done.key(key)))));
             draft.end()
         }
-        Value::Array(list) => items(shape, list, |below, _, child| fill(below, child)),
+        Value::Array(list) => {
+            items(shape, list, |below, place, child| fill(below, (child, done.and_then(|done| done.item(place)))))
+        }
         _ => None,
     }
 }

@@ -76,8 +76,11 @@ mod tests {
     #[test]
     fn limits_are_kept() {
         let spec = json!({"version": "", "kubeadmConfigSpec": {"files": []}});
-        let found: Vec<String> =
-            shape().faults(&spec, &Path::root().key("spec")).into_iter().map(|(path, _)| path.to_string()).collect();
+        let found: Vec<String> = shape()
+            .faults(&spec, None, &Path::root().key("spec"))
+            .into_iter()
+            .map(|(path, _)| path.to_string())
+            .collect();
         assert!(found.contains(&"spec.version".to_owned()), "{found:?}");
         assert!(found.contains(&"spec.kubeadmConfigSpec.files".to_owned()), "{found:?}");
         assert!(found.contains(&"spec.machineTemplate".to_owned()), "{found:?}");

@@ -128,9 +128,7 @@ fn differences(current: &Value, mut desired: Value, convert: bool, versions: &Ve
             child(child(side, form), "timeouts").remove("controlPlaneComponentHealthCheckSeconds");
         }
     }
-    diff::prune(&mut current, STYLE);
-    diff::prune(&mut desired, STYLE);
-    diff::places(Some(&current), Some(&desired), &Path::root())
+    diff::places_pruned(have, want, STYLE)
 }
 
 /// Puts the settings of an init config where a joined Machine has them.

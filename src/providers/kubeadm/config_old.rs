@@ -165,9 +165,8 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
             }
         }
     }
-    diff::prune(&mut have, style);
-    diff::prune(&mut want, style);
-    let mut places = diff::places(Some(&have), Some(&want), &Path::root());
+    let (Some(have), Some(want)) = (have.as_object(), want.as_object()) else { return Vec::new() };
+    let mut places = diff::places_pruned(have, want, style);
     let at = Path::root().key(init);
     if lacks_init && !places.iter().any(|place| at.covers(place)) {
         places.push(at);

@@ -388,6 +388,7 @@ fn merge_patch_places(old: &Value, new: &Value) -> Vec<Vec<String>> {
         for (key, value) in right {
             at.push(key.to_string());
             match left.get(key) {
+                Some(before) if before.is_same(value) => {}
                 Some(before) if before.is_object() && value.is_object() => walk(before, value, at, out),
                 Some(before) if before == value => {}
                 // An empty map names no place.

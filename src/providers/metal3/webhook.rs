@@ -287,7 +287,7 @@ mod tests {
             let mut spec = json!({"clusterName": "a", "networkData": {"links": {"bonds": [bond]}}});
             shape.fill(&mut spec);
             write_anew("Metal3DataTemplate", shape, &mut spec);
-            shape.faults(&spec, &Path::root().key("spec")).len()
+            shape.faults(&spec, None, &Path::root().key("spec")).len()
         };
         assert_eq!((faults(json!(null)), faults(json!("layer3+4"))), (1, 0));
     }
