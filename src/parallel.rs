@@ -10,11 +10,17 @@ const FEWEST: usize = 64;
 
 /// What `work` makes of each item.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
-    if items.len() < FEWEST {
-        return items.iter().map(work).collect();
+    pieces(items, items.len(), work)
+}
+
+/// The same with a few pieces of work that each look at so many things.
+pub(crate) fn pieces<T: Sync, R: Send>(pieces: &[T], things: usize, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    if things < FEWEST {
+        return pieces.iter().map(work).collect();
     }
+    let most = (pieces.len() / FEWEST).max(1);
     let shared = Shared::here();
-    let out = items.par_iter().map(|item| shared.part(|| work(item))).collect();
+    let out = pieces.par_iter().with_max_len(most).map(|piece| shared.part(|| work(piece))).collect();
     shared.note();
     out
 }
@@ -56,9 +62,9 @@ pub(crate) fn any<T: Sync>(items: &[T], is: impl Fn(&T) -> bool + Send + Sync) -
     found
 }
 
-/// Drops many items while the caller goes on.
-pub(crate) fn discard<T: Send + 'static>(items: Vec<T>) {
-    if items.len() >= FEWEST {
-        rayon::spawn(move || drop(items));
+/// Drops what was made of so many things while the caller goes on.
+pub(crate) fn discard<T: Send + 'static>(made: T, things: usize) {
+    if things >= FEWEST {
+        rayon::spawn(move || drop(made));
     }
 }

@@ -349,7 +349,8 @@ impl Grounds<'_> {
         report::complete(&mut report, &rendered.objects, &question.files);
         report.each_text(|text| *text = redactor.text(text));
         report::ignore(&mut report, &question.policy.ignore);
-        parallel::discard(pairs);
+        let count = pairs.len();
+        parallel::discard(pairs, count);
         Conclusion { report, approvals: used, glass, spending, rolling, images }
     }
 

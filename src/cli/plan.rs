@@ -10,6 +10,7 @@ use super::{Outside, Stop, approve, argocd, flux, releases, setup, upgrade};
 use crate::exit::Exit;
 use crate::judge::upgrade::Wanted;
 use crate::model::{Decision, Reason};
+use crate::parallel;
 use crate::pipeline::Apart;
 use crate::report::{self, Report};
 use crate::score::Front;
@@ -218,6 +219,8 @@ impl PlanCase {
         }
         report::escape::report(&mut judgement.report);
         approve::offer(&mut judgement.report, &setup.policy, &called, &setup.env);
+        let objects = ready.world.live.objects().len() + ready.world.base.objects.objects().len();
+        parallel::discard(ready.world, objects);
         Ok(CaseSaid::Report(Box::new(Judged { report: judgement.report, setup })))
     }
 

@@ -36,6 +36,7 @@ use crate::model::Classified;
 use crate::model::Decision;
 use crate::model::Reason;
 use crate::object::{Inventory, Key, View};
+use crate::parallel;
 use crate::policy::{GateAnswer, Policy, Profile};
 use crate::world::{Unread, World};
 
@@ -121,7 +122,10 @@ pub(crate) use unavailable::together;
 /// Asks every gate; the weightiest answer comes first.
 #[must_use]
 pub(crate) fn ask(judged: &Judged<'_>) -> Vec<Reason> {
-    let mut reasons = clusters::each(judged, |part| GATES.iter().flat_map(|gate| gate(part)).collect());
+    let all = |part: &Judged<'_>| {
+        parallel::pieces(&GATES, part.pairs.len(), |gate| gate(part)).into_iter().flatten().collect()
+    };
+    let mut reasons = clusters::each(judged, all);
     reasons.extend(budget::days(judged));
     if judged.policy.profile == Profile::Observe {
         reasons.iter_mut().for_each(observed);

@@ -70,6 +70,10 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
             out.add(&Classified { rollouts: other.rollouts.clone(), ..Classified::default() });
         }
     }
+    if let Some((stage, judged)) = known {
+        stage.discard();
+        parallel::discard((judged.pairs, judged.runs), pairs.len());
+    }
     out.warnings.extend(differ.into_iter().map(|(name, version)| {
         format!(
             "the version of {name} is not known, and versions differ: the worst of them counts, such as {version} (--provider {name}=VERSION tells which)"

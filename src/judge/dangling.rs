@@ -1,12 +1,13 @@
 //! References to templates that nobody has: neither the release, nor what was read. The controller that follows one stops
 //! with an error, or makes no Machine any more, and no webhook says so.
 
-use crate::compare::Action;
+use crate::compare::{Action, Pair};
 use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::references::{Reference, references};
 use crate::model::Finding;
 use crate::object::Key;
+use crate::parallel;
 use crate::providers::kind_of;
 use crate::world::LiveKind;
 
@@ -17,25 +18,29 @@ pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
     if stage.scene.world.source.kind == LiveKind::None {
         return Vec::new();
     }
+    parallel::map(stage.pairs, |pair| of_pair(stage, pair)).into_iter().flatten().collect()
+}
+
+/// The findings about one object.
+fn of_pair(stage: &Stage<'_>, pair: &Pair) -> Vec<Finding> {
     let mut out: Vec<Finding> = Vec::new();
-    for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
-        let Some(predicted) = &pair.predicted else { continue };
-        let old = pair.live.as_ref().map(references).unwrap_or_default();
-        for reference in references(predicted).into_iter().filter(is_template) {
-            let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
-            let target = Key {
-                group: reference.group.clone().unwrap_or_default(),
-                kind: reference.kind.clone(),
-                namespace: reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
-                name: reference.name.clone(),
-            };
-            if is_new && !target.group.is_empty() && stage.written_after(&target).is_none() {
-                let message = format!(
-                    "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",
-                    pair.key, reference.path
-                );
-                out.push(Finding::new("dangling-reference", pair.key.clone(), message).at(&reference.path));
-            }
+    let is_written = matches!(pair.action, Action::Create | Action::Update);
+    let Some(predicted) = pair.predicted.as_ref().filter(|_| is_written) else { return out };
+    let old = pair.live.as_ref().map(references).unwrap_or_default();
+    for reference in references(predicted).into_iter().filter(is_template) {
+        let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
+        let target = Key {
+            group: reference.group.clone().unwrap_or_default(),
+            kind: reference.kind.clone(),
+            namespace: reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
+            name: reference.name.clone(),
+        };
+        if is_new && !target.group.is_empty() && stage.written_after(&target).is_none() {
+            let message = format!(
+                "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",
+                pair.key, reference.path
+            );
+            out.push(Finding::new("dangling-reference", pair.key.clone(), message).at(&reference.path));
         }
     }
     out

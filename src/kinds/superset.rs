@@ -165,10 +165,11 @@ pub(crate) fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<
     if is_hub(api_version) {
         return out;
     }
-    for one in kind.moves().iter().filter(|one| one.how == How::Seconds) {
+    for one in kind.moves().iter().filter(|one| one.how == How::Seconds && one.is_in(object)) {
         texts(object, &one.from, &Path::root(), &mut out);
     }
-    if let Some(place) = kind.config_place() {
+    // All of them are among the moves.
+    if let Some(place) = kind.config_place().filter(|_| !out.is_empty()) {
         let prefix = dotted(place);
         for (from, _) in TIMEOUTS {
             texts(object, &steps(&prefix, from), &Path::root(), &mut out);

@@ -53,9 +53,14 @@ impl Carry {
         Self { from: steps(prefix, one.from), to: steps(prefix, one.to), how: one.how }
     }
 
+    /// Whether an object has what it moves from v1beta1.
+    pub(crate) fn is_in(&self, object: &Value) -> bool {
+        is_there(object, &self.from)
+    }
+
     /// Brings the values of an object to their places in v1beta2.
     pub(crate) fn forward(&self, object: &mut Value, form: Form) {
-        if !is_there(object, &self.from) {
+        if !self.is_in(object) {
             return;
         }
         each(object, None, (&self.from, &self.to), &mut |object, _, (from, to)| {

@@ -150,6 +150,13 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Lets go of all that was made, which is much of many objects, while the caller goes on.
+    pub(crate) fn discard(self) {
+        if let Some(Shared { forms, handed, moved, named, .. }) = Arc::into_inner(self.shared) {
+            parallel::discard((forms, handed, moved, named), self.pairs.len());
+        }
+    }
+
     /// The workers of a Cluster for which others wait, looked for once a side.
     pub(crate) fn stalled(
         &self,

@@ -31,6 +31,7 @@ use super::topology;
 use crate::kinds::{Mirror, Typed};
 use crate::model::Hold;
 use crate::object::Key;
+use crate::parallel;
 use crate::tree::Value;
 
 /// Everything that keeps the controllers of an owner from acting on its Machines.
@@ -60,20 +61,26 @@ pub(super) fn makes_none(side: Side<'_>, key: &Typed<'_>, owner: &Value, cluster
 /// What this write lets go beside what the owners in it do themselves.
 #[must_use]
 pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
-    let mut out = touched::owners(stage);
-    out.extend(released::lifted(stage));
-    let clusters = touched::clusters(stage);
-    for cluster in &clusters {
+    let of_cluster = |cluster: &Key| -> Vec<Lifted> {
+        let mut out: Vec<Lifted> = Vec::new();
         out.extend(hanging::lifted(stage, cluster));
         out.extend(topology::pending::lifted(stage, cluster));
         out.extend(health::lifted(stage, cluster));
-    }
-    out.extend(touched::sets(stage));
-    out.extend(strays::lifted(stage));
-    out.extend(surplus::lifted(stage));
-    out.extend(returned::lifted(stage));
-    out.extend(ended::lifted(stage));
-    out.extend(handed::lifted(stage));
-    out.extend(endpoint::lost(stage));
-    out
+        out
+    };
+    let parts: [&(dyn Fn() -> Vec<Lifted> + Sync); 9] = [
+        &|| touched::owners(stage),
+        &|| released::lifted(stage).into_iter().collect(),
+        &|| {
+            let clusters = Vec::from_iter(touched::clusters(stage));
+            parallel::map(&clusters, of_cluster).into_iter().flatten().collect()
+        },
+        &|| touched::sets(stage),
+        &|| strays::lifted(stage),
+        &|| surplus::lifted(stage),
+        &|| returned::lifted(stage).into_iter().chain(ended::lifted(stage)).collect(),
+        &|| handed::lifted(stage),
+        &|| endpoint::lost(stage).into_iter().collect(),
+    ];
+    parallel::pieces(&parts, stage.pairs.len(), |part| part()).into_iter().flatten().collect()
 }
