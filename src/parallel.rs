@@ -25,7 +25,22 @@ pub(crate) fn pieces<T: Sync, R: Send>(pieces: &[T], things: usize, work: impl F
     out
 }
 
-/// The same with something that serves many items in turn, of which each thread makes some of its own.
+/// Two pieces of work that each look at so many things.
+pub(crate) fn both<A: Send, B: Send>(
+    things: usize,
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if things < FEWEST {
+        return (one(), other());
+    }
+    let shared = Shared::here();
+    let out = rayon::join(|| shared.part(one), || shared.part(other));
+    shared.note();
+    out
+}
+
+/// As [`map`], with something that serves many items in turn, of which each thread makes some of its own.
 pub(crate) fn map_with<T: Sync, R: Send, W>(
     items: &[T],
     make: impl Fn() -> W + Send + Sync,

@@ -47,6 +47,8 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     for output in &outputs {
         output.write(std::slice::from_ref(&report), page, &setup.env, outside.out).map_err(Stop::internal)?;
     }
+    let documents = case.input.text.stream().map_or(0, |stream| stream.documents);
+    parallel::discard(case.input, documents);
     Ok(verdict::exit(report.decision))
 }
 

@@ -161,6 +161,24 @@ mod tests {
     }
 
     #[test]
+    fn places_of_what_go_keeps_are_those_of_the_pruned_maps() {
+        let shared = json!({"files": [{"path": "/a", "owner": ""}], "users": [], "a": {"b": {"c": ""}, "d": 1}});
+        let mut other = shared.clone();
+        other["a"]["d"] = json!(2);
+        other["a"]["e"] = json!([]);
+        other["n"] = json!({});
+        let style = Style { keep_empty: &["n"], drop_zero: &[], keep_blank: &[] };
+        for (one, two) in [(&shared, &other), (&other, &shared), (&shared, &shared)] {
+            let (mut left, mut right) = (one.clone(), two.clone());
+            prune(&mut left, style);
+            prune(&mut right, style);
+            let whole = places(Some(&left), Some(&right), &Path::root());
+            let maps = (one.as_object().expect("a map"), two.as_object().expect("a map"));
+            assert_eq!(places_pruned(maps.0, maps.1, style), whole);
+        }
+    }
+
+    #[test]
     fn entries_of_maps_stay_and_empty_maps_go() {
         let style = Style { keep_empty: &[], drop_zero: &["strict"], keep_blank: &[] };
         let mut value = json!({"mirrors": {"a": {"endpoint": []}, "b": ""}, "env": {}, "other": {"a": ""}});

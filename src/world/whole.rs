@@ -20,7 +20,7 @@ fn up_to(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
     if length > most {
         return Err(too_large());
     }
-    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, usize::try_from(length).unwrap_or(0)).collect();
+    let mut bytes = zeros(usize::try_from(length).unwrap_or(0));
     let mut filled = 0;
     if let Some(space) = Arc::get_mut(&mut bytes) {
         while filled < space.len() {
@@ -32,20 +32,53 @@ fn up_to(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
             }
         }
     }
-    let mut rest = Vec::new();
-    let filled_so_far = filled as u64;
-    file.take((most + 1).saturating_sub(filled_so_far)).read_to_end(&mut rest)?;
-    if filled_so_far + rest.len() as u64 > most {
+    let parts = parts(file, (most + 1).saturating_sub(filled as u64))?;
+    let all = filled + parts.iter().map(Vec::len).sum::<usize>();
+    if all as u64 > most {
         return Err(too_large());
     }
-    if filled < bytes.len() || !rest.is_empty() {
-        rest.splice(0..0, bytes[..filled].iter().copied());
-        bytes = rest.into();
+    if all != bytes.len() || !parts.is_empty() {
+        bytes = joined(&bytes[..filled], &parts, all);
     }
     if memory::weight(&bytes) > most {
         return Err(too_large());
     }
     Ok(bytes)
+}
+
+/// What is left, in parts: one vector that grows would be copied each time it does.
+fn parts(mut file: File, most: u64) -> io::Result<Vec<Vec<u8>>> {
+    const PART: usize = 1 << 20;
+    let mut parts = Vec::new();
+    let mut left = most;
+    while left > 0 {
+        // Nothing is touched before it is filled.
+        let mut part = Vec::with_capacity(if parts.is_empty() { 0 } else { PART });
+        let count = (&mut file).take(left.min(PART as u64)).read_to_end(&mut part)?;
+        if count == 0 {
+            break;
+        }
+        left -= count as u64;
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// What was read, as one piece of so many bytes.
+fn joined(start: &[u8], parts: &[Vec<u8>], all: usize) -> Arc<[u8]> {
+    let mut out = zeros(all);
+    if let Some(mut space) = Arc::get_mut(&mut out) {
+        for part in std::iter::once(start).chain(parts.iter().map(Vec::as_slice)) {
+            let (here, after) = space.split_at_mut(part.len());
+            here.copy_from_slice(part);
+            space = after;
+        }
+    }
+    out
+}
+
+fn zeros(count: usize) -> Arc<[u8]> {
+    std::iter::repeat_n(0, count).collect()
 }
 
 #[cfg(test)]
@@ -72,6 +105,17 @@ mod tests {
         writer.write_all(b"one two three").expect("written");
         drop(writer);
         assert!(up_to(File::from(std::os::fd::OwnedFd::from(reader)), 12).is_err());
+    }
+
+    #[test]
+    fn a_long_pipe_is_read_in_parts_to_its_end() {
+        let long: Vec<u8> = (0..(5_usize << 19) + 7).map(|at| u8::try_from(at % 251).unwrap_or_default()).collect();
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        let said = long.clone();
+        let wrote = std::thread::spawn(move || writer.write_all(&said));
+        let read = whole(File::from(std::os::fd::OwnedFd::from(reader))).expect("read");
+        assert!(*read == *long, "{} of {} bytes", read.len(), long.len());
+        wrote.join().expect("no panic").expect("written");
     }
 
     #[test]

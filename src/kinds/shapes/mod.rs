@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::object::Path;
 
-    use crate::tree::json;
+    use crate::tree::{Value, json};
 
     fn shape() -> Shape {
         let versions = Versions::told("cluster-api", "v1.14.2");
@@ -84,5 +84,42 @@ mod tests {
         assert!(found.contains(&"spec.version".to_owned()), "{found:?}");
         assert!(found.contains(&"spec.kubeadmConfigSpec.files".to_owned()), "{found:?}");
         assert!(found.contains(&"spec.machineTemplate".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn both_sides_at_once_come_out_as_each_alone() {
+        let at = Path::root().key("spec");
+        let plain = json!({"version": "v1.30.0", "kubeadmConfigSpec": {"files": [{"path": "/a", "content": "b"}], "users": null}});
+        let mut named = plain.clone();
+        named["kubeadmConfigSpec"]["format"] = json!("ignition");
+        let mut unknown = named.clone();
+        unknown["kubeadmConfigSpec"]["nonsense"] = json!({"a": 1});
+        for (old, new) in
+            [(&plain, &named), (&named, &plain), (&plain, &unknown), (&unknown, &named), (&unknown, &unknown)]
+        {
+            let alone = |side: &Value| {
+                let mut side = side.clone();
+                let gone = shape().prune(&mut side, &at);
+                shape().fill(&mut side);
+                (side, gone)
+            };
+            let (mut before, mut after) = (old.clone(), new.clone());
+            let gone = shape().both((&mut before, &mut after), &at);
+            assert_eq!(((before, gone.0), (after, gone.1)), (alone(old), alone(new)));
+        }
+    }
+
+    #[test]
+    fn what_is_one_memory_on_both_sides_is_no_fault_of_the_new_one() {
+        let at = Path::root().key("spec");
+        let old = json!({"version": "v1.30.0", "kubeadmConfigSpec": {"files": []}, "machineTemplate": {}});
+        let mut new = old.clone();
+        new["version"] = json!("");
+        let places =
+            |other| shape().faults(&new, other, &at).into_iter().map(|(path, _)| path.to_string()).collect::<Vec<_>>();
+        assert!(places(None).contains(&"spec.kubeadmConfigSpec.files".to_owned()));
+        let found = places(Some(&old));
+        assert!(found.contains(&"spec.version".to_owned()), "{found:?}");
+        assert!(!found.contains(&"spec.kubeadmConfigSpec.files".to_owned()), "{found:?}");
     }
 }

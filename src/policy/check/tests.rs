@@ -137,9 +137,12 @@ fn places_say_something_that_can_be_read() {
 
 #[test]
 fn two_values_do_not_share_a_name_or_a_placeholder() {
-    for (name, placeholder, complaint) in
-        [("vip", "6.6.6.6", "stands twice"), ("fip", "55.55.55.55", "contain each other")]
-    {
+    for (name, placeholder, complaint) in [
+        ("vip", "6.6.6.6", "stands twice"),
+        ("fip", "55.55.55.55", "contain each other"),
+        ("fip", "155.55.55.55", "contain each other"),
+        ("fip", "5.55.55.5", "contain each other"),
+    ] {
         let error = policy(|root| {
             let twin = json!({"name": name, "placeholders": [placeholder], "from": [{"env": "A"}]});
             root["lateValues"].as_array_mut().expect("a list").push(twin);

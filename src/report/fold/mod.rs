@@ -19,6 +19,7 @@ use super::{ObjectReport, Report};
 use crate::kinds::Role;
 use crate::model::Effect;
 use crate::object::Key;
+use crate::parallel;
 use crate::providers;
 use names::Names;
 
@@ -47,10 +48,14 @@ pub(crate) struct Folded<'r> {
 #[must_use]
 pub(crate) fn fold(report: &Report) -> Folded<'_> {
     let names = Names::of(report);
+    let many = report.objects.len().max(report.reasons.len());
+    let rows = || rows::rows(report, &names);
+    let others = || (said::reasons(report, &names), objects::objects(report, &names));
+    let (rows, (reasons, objects)) = parallel::both(many, rows, others);
     Folded {
-        rows: rows::rows(report, &names),
-        reasons: said::reasons(report, &names),
-        objects: objects::objects(report, &names),
+        rows,
+        reasons,
+        objects,
         created: by_kind(report.objects.iter().filter(|object| object.is_new())),
         unread: by_kind(report.objects.iter().filter(|object| object.is_unread())),
         findings: said::findings(report, &names),
