@@ -36,7 +36,7 @@ pub(crate) struct Review {
 
 /// A control plane whose drain is given more time: nothing is replaced, and everything is asked.
 pub(crate) fn measure() -> Review {
-    let live = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/drain-timeout/live.yaml");
+    let live = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/expected-elsewhere/live.yaml");
     let world = files::open(&live, &Host::default(), Timestamp::now()).expect("a World").world;
     let policy = InForce::of(Some("none"), Untold::Refuse, Whence::default()).expect("no policy");
     let setup = Setup::new(policy, BTreeMap::new()).expect("no key is told");

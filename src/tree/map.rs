@@ -1,92 +1,13 @@
-//! The entries of a map, in the order in which they came: a plain list, and an index where there are many.
+//! A map whose entries keep the order in which they came, shared until somebody writes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::entries::Entries;
 use super::{Text, Value};
-
-/// Up to this many entries are looked through one by one: keys are short and mostly differ in their length or first bytes.
-const FEW: usize = 16;
 
 /// The entries of a map, in the order in which they came. A copy is a count; the first write to a shared one makes it one's own.
 #[derive(Clone, Default)]
 pub struct Map(Arc<Entries>);
-
-#[derive(Clone, Default)]
-struct Entries {
-    list: Vec<(Text, Value)>,
-    /// Where each key stands; only where there are more than [`FEW`]. Keys come from whoever wrote the document, so it is
-    /// the hash table that nobody can make slow.
-    #[expect(clippy::box_collection, reason = "nearly no map has one, and a table without entries takes six words")]
-    index: Option<Box<HashMap<Text, usize>>>,
-    /// A byte of each of the first keys, eight in a number, so that most keys are not looked at where another one is looked for.
-    prints: [u64; FEW / EIGHT],
-}
-
-/// How many bytes a number has.
-const EIGHT: usize = 8;
-/// A one in each byte of a number, and the highest bit of each.
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHEST: u64 = ONES << 7;
-
-/// What tells most keys of one map apart: length, first and last byte.
-fn print(key: &str) -> u64 {
-    let bytes = key.as_bytes();
-    let (first, last) = (bytes.first().copied().unwrap_or_default(), bytes.last().copied().unwrap_or_default());
-    let length = u8::try_from(bytes.len() & 0xff).unwrap_or_default();
-    u64::from(length.wrapping_mul(37) ^ first.rotate_left(3) ^ last)
-}
-
-impl Entries {
-    fn place(&self, key: &str) -> Option<usize> {
-        if let Some(index) = &self.index {
-            return index.get(key).copied();
-        }
-        let wanted = print(key) * ONES;
-        for (eighth, prints) in self.prints.iter().enumerate() {
-            if self.list.len() <= eighth * EIGHT {
-                return None;
-            }
-            // Marks each byte that is zero: that of an equal print, and now and then one beside it.
-            let differs = prints ^ wanted;
-            let mut marks = differs.wrapping_sub(ONES) & !differs & HIGHEST;
-            while marks != 0 {
-                let place = eighth * EIGHT + marks.trailing_zeros() as usize / EIGHT;
-                if self.list.get(place).is_some_and(|(name, _)| name.as_str() == key) {
-                    return Some(place);
-                }
-                marks &= marks - 1;
-            }
-        }
-        None
-    }
-
-    fn note_print(&mut self, place: usize) {
-        if let (Some(prints), Some((key, _))) = (self.prints.get_mut(place / EIGHT), self.list.get(place)) {
-            let shift = (place % EIGHT) * EIGHT;
-            *prints = *prints & !(0xff << shift) | print(key) << shift;
-        }
-    }
-
-    fn push(&mut self, key: Text, value: Value) -> usize {
-        let place = self.list.len();
-        if let Some(index) = &mut self.index {
-            index.insert(key.clone(), place);
-        }
-        self.list.push((key, value));
-        self.note_print(place);
-        if self.index.is_none() && self.list.len() > FEW {
-            self.note_places();
-        }
-        place
-    }
-
-    fn note_places(&mut self) {
-        (0..self.list.len().min(FEW)).for_each(|place| self.note_print(place));
-        let places = || self.list.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
-        self.index = (self.list.len() > FEW).then(|| Box::new(places()));
-    }
-}
 
 impl Map {
     /// No entries.
@@ -98,7 +19,7 @@ impl Map {
     /// No entries yet, and room for some.
     #[must_use]
     pub fn with_capacity(room: usize) -> Self {
-        Self(Arc::new(Entries { list: Vec::with_capacity(room), ..Entries::default() }))
+        Self(Arc::new(Entries::from(Vec::with_capacity(room))))
     }
 
     /// Whether both are the same memory.
@@ -189,16 +110,7 @@ impl Map {
     /// Takes a key out; the last entry takes its place.
     pub fn remove_entry(&mut self, key: &str) -> Option<(Text, Value)> {
         let place = self.0.place(key)?;
-        let entries = Arc::make_mut(&mut self.0);
-        let out = entries.list.swap_remove(place);
-        entries.note_print(place);
-        if let Some(index) = &mut entries.index {
-            index.remove(key);
-            if let Some((moved, _)) = entries.list.get(place) {
-                index.insert(moved.clone(), place);
-            }
-        }
-        Some(out)
+        Some(Arc::make_mut(&mut self.0).swap_remove(place))
     }
 
     /// Takes a key out; the others keep their order.
@@ -244,9 +156,7 @@ impl Map {
                 _ => {}
             }
         }
-        let mut entries = Entries { list: kept?, ..Entries::default() };
-        entries.note_places();
-        Some(Self(Arc::new(entries)))
+        Some(Self(Arc::new(Entries::from(kept?))))
     }
 
     /// The map with other values where there are some; `None` where no value changes.

@@ -4,6 +4,7 @@
 //! are the same memory are equal without a look at what is in them, so that what did not change costs nothing in any stage.
 
 mod convert;
+mod entries;
 mod equal;
 mod list;
 pub(crate) mod literal;
