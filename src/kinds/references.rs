@@ -272,4 +272,28 @@ mod tests {
                 .is_empty()
         );
     }
+
+    #[test]
+    fn a_field_that_means_a_kind_is_told_by_four_letters() {
+        for field in [
+            "identityRef",
+            "cloudsSecret",
+            "credentialsRef",
+            "acsEndpoint",
+            "vcenterCredentialsName",
+            "preprovisioningNetworkDataName",
+            "userData",
+            "networkData",
+            "metaData",
+            "bmcSECRET",
+            "extraConfigMap",
+            "resolvConf",
+            "dataTemplate",
+        ] {
+            assert!(!kinds_by_field(field, false).is_empty(), "{field}");
+        }
+        for field in ["name", "credits", "date", "files", "confirm"] {
+            assert!(kinds_by_field(field, false).is_empty(), "{field}");
+        }
+    }
 }
