@@ -14,6 +14,7 @@ pub(crate) use play::Plays;
 pub use play::{End, Pace, Played, play, worst};
 
 use self::lineup::Lineup;
+use crate::hashed::HashMap;
 use crate::model::{Standing, Strategy};
 
 /// A Machine in a simulation.
@@ -110,7 +111,11 @@ impl Fleet {
             .collect();
         keys.sort_unstable();
         keys.dedup_by_key(|key| key.1);
-        let place = |machine: &Standing| keys.iter().position(|key| key.1 == machine.set).unwrap_or(0);
+        let mut places: HashMap<&str, usize> = HashMap::default();
+        for (place, key) in keys.iter().enumerate() {
+            places.entry(key.1).or_insert(place);
+        }
+        let place = |machine: &Standing| places.get(machine.set.as_str()).copied().unwrap_or(0);
         let machines: Vec<Machine> = standing
             .iter()
             .map(|machine| Machine {
@@ -126,14 +131,16 @@ impl Fleet {
                 domain: machine.domain.clone(),
             })
             .collect();
-        let sets = keys.iter().map(|key| Set { wanted: 0, told: 0, told_available: 0, is_current: !key.2 }).collect();
-        let mut fleet = Self { wanted, machines, sets, made: 0 };
-        for set in 0..fleet.sets.len() {
-            let stays = fleet.machines.iter().filter(|machine| machine.set == set && !machine.is_going).count();
-            fleet.sets[set].wanted = stays as u64;
-            fleet.tell(set);
+        let none = |is_current: bool| Set { wanted: 0, told: 0, told_available: 0, is_current };
+        let mut sets: Vec<Set> = keys.iter().map(|key| none(!key.2)).collect();
+        for machine in &machines {
+            if let Some(set) = sets.get_mut(machine.set) {
+                set.wanted += u64::from(!machine.is_going);
+                set.told += 1;
+                set.told_available += u64::from(machine.is_ready);
+            }
         }
-        fleet
+        Self { wanted, machines, sets, made: 0 }
     }
 
     /// The number of Machines, those that are being deleted too.
