@@ -67,7 +67,7 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
             }
         }
         match (old.get_mut("spec"), new.get_mut("spec")) {
-            (Some(old), Some(new)) => (_, dropped) = shape.both((old, new), &at),
+            (Some(old), Some(new)) => (_, dropped) = shape.prune_and_fill((old, new), &at),
             (Some(old), None) => {
                 shape.prune(old, &at);
                 shape.fill(old);

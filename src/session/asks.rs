@@ -15,7 +15,7 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use self::files::{copied, files};
-use self::template::{REVISION, another_revision, calls, disarmed};
+use self::template::{MINORS, REVISION, add_minors, another_revision, calls, disarmed};
 use crate::object::Key;
 use crate::providers;
 use crate::world::Unread;
@@ -25,6 +25,7 @@ use crate::yaml;
 const SERVED: &[u8] = b"APIVersions";
 /// The same of its version, which is that of the Helm that renders where nothing is told.
 const VERSION: &[u8] = b"KubeVersion";
+
 /// What cannot be seen of what is written, as the chart asks about the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unseen {
@@ -157,6 +158,8 @@ struct Found {
     revision: Option<String>,
     /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
     versions: BTreeSet<String>,
+    /// The minor versions of Kubernetes that are named.
+    minors: BTreeSet<u64>,
     names_compared: bool,
     digest: String,
 }
@@ -176,6 +179,7 @@ impl Found {
             version: None,
             revision: None,
             versions: BTreeSet::new(),
+            minors: BTreeSet::new(),
             names_compared: false,
             digest: String::new(),
         };
@@ -201,6 +205,7 @@ impl Found {
     fn look(&mut self, name: &str, text: &[u8]) {
         self.names_compared |= names_group(text);
         add_versions(text, &mut self.versions);
+        add_minors(text, memmem::find(text, VERSION).is_some(), &mut self.minors);
         // Any file may be evaluated; a template is.
         let is_template = |name: &str| name.contains("templates/");
         let is_better = |old: &str| !is_template(old) && is_template(name);
@@ -256,16 +261,24 @@ impl Found {
         ))
     }
 
-    /// Whether it makes a difference which version the API server has. One that the chart refuses says nothing.
+    /// Whether it makes a difference which version the API server has: the oldest and the newest, and those around each that is named.
+    /// One that the chart refuses says nothing, and where it refuses all of them nobody knows.
     fn asks_version(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.version.as_ref()?;
-        let differs = |version: &&str| {
-            again(chart, &[format!("--kube-version={version}")]).is_ok_and(|rendered| !is_same(&rendered, stream))
-        };
-        ["1.20.0", "1.99.0"].iter().any(differs).then(|| {
+        let around = self.minors.iter().flat_map(|minor| minor - 1..=minor + 1);
+        let tried = BTreeSet::from_iter(around.chain([*MINORS.start(), *MINORS.end()]));
+        let mut is_known = false;
+        for minor in tried.into_iter().filter(|minor| MINORS.contains(minor)) {
+            let Ok(rendered) = again(chart, &[format!("--kube-version=1.{minor}.0")]) else { continue };
+            is_known = is_same(&rendered, stream);
+            if !is_known {
+                break;
+            }
+        }
+        (!is_known).then(|| {
             (
                 format!(
-                    "{file} renders another stream for another version of the API server (.Capabilities.KubeVersion)"
+                    "{file} may render another stream for another version of the API server (.Capabilities.KubeVersion)"
                 ),
                 "say which it has, such as --helm-arg=--kube-version=1.34.0".to_owned(),
             )

@@ -9,6 +9,7 @@ const FEWEST: usize = 5;
 /// Up to this many are looked through by a byte of each.
 const FEW: usize = 16;
 
+/// Keys and values in their order, and what finds a key.
 #[derive(Clone, Default)]
 pub(super) struct Entries {
     pub(super) list: Vec<(Text, Value)>,

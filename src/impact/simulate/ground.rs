@@ -107,6 +107,7 @@ impl Ground {
         let Some(place) = self.place(fleet, name) else { return };
         let machine = &fleet.machines[place];
         let mut before = Machine { is_going: false, ..machine.clone() };
+        // What goes is not ready any more; whether it was, the lineup still says.
         if let Order::Lineup(lineup) = &self.order {
             before.is_ready = !lineup.sick.contains(&place);
         }

@@ -20,8 +20,7 @@ thread_local! {
 }
 
 impl Shape {
-    /// Where a value breaks the schema, and how; of what another one has at the same place, only as far as that is seen without a look
-    /// into it.
+    /// Where a value breaks the schema, and how. What another value has at the same place as one memory is not looked at.
     #[must_use]
     pub fn faults(&self, value: &Value, other: Option<&Value>, at: &Path) -> Vec<(Path, String)> {
         let mut out = Vec::new();

@@ -21,7 +21,7 @@ impl Shape {
 
     /// Takes out the fields that the kind does not have, takes out nulls that cannot stay and fills in defaults, on both sides of a write;
     /// says which fields of each side were taken out. Parts that are one memory on both sides are one memory afterwards.
-    pub(crate) fn both(&self, (old, new): (&mut Value, &mut Value), at: &Path) -> (Vec<Path>, Vec<Path>) {
+    pub(crate) fn prune_and_fill(&self, (old, new): (&mut Value, &mut Value), at: &Path) -> (Vec<Path>, Vec<Path>) {
         let read = old.clone();
         let mut gone = (self.prune(old, at), Vec::new());
         // What goes is named by its place, so each side is looked through where anything does.

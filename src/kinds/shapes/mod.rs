@@ -104,7 +104,7 @@ mod tests {
                 (side, gone)
             };
             let (mut before, mut after) = (old.clone(), new.clone());
-            let gone = shape().both((&mut before, &mut after), &at);
+            let gone = shape().prune_and_fill((&mut before, &mut after), &at);
             assert_eq!(((before, gone.0), (after, gone.1)), (alone(old), alone(new)));
         }
     }

@@ -1,5 +1,8 @@
 //! What a template asks with, and the same template asking something else. A call of `lookup` stands in its actions, as Go's `text/template` finds them, and in texts that are templates themselves.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 use memchr::memmem;
 
 /// The function of Helm that asks (helm `pkg/engine/lookup_func.go`).
@@ -12,30 +15,43 @@ pub(super) const REVISION: &[u8] = b"Release.Revision";
 /// Something else that stands in the same places.
 const NO_REVISION: &[u8] = b"Release.Namespace";
 
+/// Minor versions that an API server may have: that Cluster API manages, and far beyond.
+pub(super) const MINORS: RangeInclusive<u64> = 20..=99;
+
 /// A template with something else in place of the revision.
 pub(super) fn another_revision(template: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(template.len());
-    let mut from = 0;
-    for at in memmem::find_iter(template, REVISION) {
-        out.extend_from_slice(template.get(from..at).unwrap_or_default());
-        out.extend_from_slice(NO_REVISION);
-        from = at + REVISION.len();
-    }
-    out.extend_from_slice(template.get(from..).unwrap_or_default());
-    out
+    replaced(template, memmem::find_iter(template, REVISION), REVISION.len(), NO_REVISION)
 }
 
 /// A template in which each call fails.
 pub(super) fn disarmed(template: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(template.len());
+    replaced(template, calls(template).into_iter(), ASKS.len(), FAILS)
+}
+
+/// A text with other words in some places, each of so many bytes.
+fn replaced(text: &[u8], places: impl Iterator<Item = usize>, length: usize, other: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
-    for at in calls(template) {
-        out.extend_from_slice(template.get(from..at).unwrap_or_default());
-        out.extend_from_slice(FAILS);
-        from = at + ASKS.len();
+    for at in places {
+        out.extend_from_slice(text.get(from..at).unwrap_or_default());
+        out.extend_from_slice(other);
+        from = at + length;
     }
-    out.extend_from_slice(template.get(from..).unwrap_or_default());
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
     out
+}
+
+/// Adds each minor version of Kubernetes that a text names, as `1.31`; of a text that asks for the version also as a number of its own.
+pub(super) fn add_minors(text: &[u8], asks: bool, out: &mut BTreeSet<u64>) {
+    for run in text.split(|byte| !(byte.is_ascii_digit() || *byte == b'.')).filter_map(|run| str::from_utf8(run).ok()) {
+        let mut parts = run.split('.');
+        let minor = match (parts.next(), parts.next()) {
+            (Some("1"), Some(minor)) => Some(minor),
+            (alone, None) if asks => alone,
+            _ => None,
+        };
+        out.extend(minor.and_then(|minor| minor.parse().ok()).filter(|minor| MINORS.contains(minor)));
+    }
 }
 
 /// Where a template calls `lookup`.

@@ -150,9 +150,33 @@ fn the_version_counts_where_it_makes_a_difference() {
         })
     };
     let why = unseen(NOTHING, "# cluster.x-k8s.io\nversion: v1.99.0").expect("it counts").why;
-    assert!(why.starts_with("templates/md.yaml renders another stream for another version"), "{why}");
+    assert!(why.starts_with("templates/md.yaml may render another stream for another version"), "{why}");
     assert_eq!(unseen(NOTHING, "# cluster.x-k8s.io\nversion: v1.34.0"), None, "it makes no difference");
     assert_eq!(unseen(Heard { version: true, ..NOTHING }, "# cluster.x-k8s.io\nversion: v1.99.0"), None);
+}
+
+#[test]
+fn a_version_that_the_chart_names_is_tried_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path();
+    let renders = |template: &str, from: u64, to: u64| {
+        write(chart, "templates/md.yaml", format!("# cluster.x-k8s.io {template}").as_bytes());
+        let rendering = Rendering { chart, told: &[], stream: b"old", heard: NOTHING };
+        let unseen = Unseen::of(rendering, |_, args| {
+            let [version] = args else { anyhow::bail!("no version") };
+            let minor: u64 = version.trim_start_matches("--kube-version=1.").trim_end_matches(".0").parse()?;
+            anyhow::ensure!((from..=to).contains(&minor), "the chart wants another version");
+            Ok(if minor == 30 { b"# cluster.x-k8s.io new".to_vec() } else { b"old".to_vec() })
+        });
+        unseen.map(|unseen| unseen.why)
+    };
+    let by_text = r#"{{ semverCompare "~1.30-0" .Capabilities.KubeVersion.Version }}"#;
+    assert!(renders(by_text, 20, 99).is_some());
+    assert!(renders("{{ eq (int .Capabilities.KubeVersion.Minor) 30 }}", 20, 99).is_some());
+    assert!(renders("{{ gt (int .Capabilities.KubeVersion.Minor) 29 }}", 20, 99).is_some(), "the next one is tried");
+    assert_eq!(renders("{{ .Capabilities.KubeVersion }} 1.40", 20, 99), None, "none that is named differs");
+    assert!(renders("{{ .Capabilities.KubeVersion }}", 26, 28).is_some(), "no version was rendered, so nobody knows");
+    assert_eq!(renders("{{ .Capabilities.KubeVersion }} 1.27", 26, 28), None);
 }
 
 #[test]
