@@ -154,6 +154,11 @@ pub(crate) fn roots(api_version: &str, kind: &str) -> Option<&'static [Root]> {
     ROOTS.get(place(api_version, kind)?).map(|(_, roots)| *roots)
 }
 
+/// All kinds of the table, each as `apiVersion/Kind`.
+pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
+    ROOTS.iter().map(|(id, _)| *id)
+}
+
 /// Whether the table knows a kind as one that lives outside namespaces.
 pub(super) fn is_wide(group: &str, kind: &str) -> bool {
     WIDE.binary_search_by(|id| compared(id, [group, "/", kind])).is_ok()

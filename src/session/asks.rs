@@ -1,9 +1,11 @@
 //! Whether a chart asks about the cluster while Helm renders it: for objects (`lookup`), what the API server serves
-//! (`.Capabilities.APIVersions`), or how often the release was written (`.Release.Revision`). Without a cluster it hears of nothing, so that
-//! what is rendered here may not be what is written later. What makes no difference counts for nothing, which Helm itself is asked: it renders
-//! a copy that fails at each call, the same chart beside Cluster API, and a copy with something else in place of the revision.
+//! (`.Capabilities.APIVersions`), which version it has, how often the release was written (`.Release.Revision`), or what time it is. Without
+//! a cluster it hears of nothing, so that what is rendered here may not be what is written later. What makes no difference counts for
+//! nothing, which Helm itself is asked: it renders a copy that fails at each call, the same chart beside Cluster API and for other versions,
+//! and copies with something else in place of the revision and of the time.
 
 mod files;
+mod kubernetes;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -15,9 +17,11 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use self::files::{copied, files};
-use self::template::{MINORS, REVISION, add_minors, another_revision, calls, disarmed};
+use self::kubernetes::Named;
+use self::template::{REVISION, another_revision, another_time, calls, disarmed, tells_time};
 use crate::object::Key;
 use crate::providers;
+use crate::schema;
 use crate::world::Unread;
 use crate::yaml;
 
@@ -61,12 +65,14 @@ pub(crate) struct Heard {
     pub version: bool,
     /// Which revision of the release it becomes.
     pub revision: bool,
+    /// What time it is when it is written, or nothing is there that could differ by it.
+    pub time: bool,
 }
 
 impl Heard {
     /// Whether there is nothing that it does not hear of.
     pub(crate) const fn is_all(self) -> bool {
-        self.objects && self.apis && self.version && self.revision
+        self.objects && self.apis && self.version && self.revision && self.time
     }
 
     /// What Helm is told by its arguments (helm `pkg/action/action.go`, `renderResources`, 3.13 on: with `--dry-run=server`, and only then,
@@ -81,6 +87,7 @@ impl Heard {
                 || has_two(&|option, _| ["--api-versions", "-a"].contains(&option)),
             version: has(&|one| one == "--kube-version" || one.starts_with("--kube-version=")),
             revision: false,
+            time: false,
         }
     }
 }
@@ -107,7 +114,8 @@ impl Unseen {
         let apis = || (!heard.apis).then(|| found.asks_apis(rendering, &again)).flatten();
         let version = || (!heard.version).then(|| found.asks_version(rendering, &again)).flatten();
         let revision = || (!heard.revision).then(|| found.asks_revision(rendering, &again)).flatten();
-        let (why, remedy) = objects().or_else(apis).or_else(version).or_else(revision)?;
+        let time = || (!heard.time).then(|| found.asks_time(rendering, &again)).flatten();
+        let (why, remedy) = objects().or_else(apis).or_else(version).or_else(revision).or_else(time)?;
         Some(Self { why, remedy, of: Some(found.digest) })
     }
 
@@ -156,10 +164,12 @@ struct Found {
     version: Option<String>,
     /// The file that names the revision of the release.
     revision: Option<String>,
+    /// The file that tells the time.
+    time: Option<String>,
     /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
     versions: BTreeSet<String>,
-    /// The minor versions of Kubernetes that are named.
-    minors: BTreeSet<u64>,
+    /// The versions of Kubernetes that are named.
+    kubernetes: Named,
     names_compared: bool,
     digest: String,
 }
@@ -178,8 +188,9 @@ impl Found {
             served: None,
             version: None,
             revision: None,
+            time: None,
             versions: BTreeSet::new(),
-            minors: BTreeSet::new(),
+            kubernetes: Named::default(),
             names_compared: false,
             digest: String::new(),
         };
@@ -205,7 +216,7 @@ impl Found {
     fn look(&mut self, name: &str, text: &[u8]) {
         self.names_compared |= names_group(text);
         add_versions(text, &mut self.versions);
-        add_minors(text, memmem::find(text, VERSION).is_some(), &mut self.minors);
+        self.kubernetes.add(text);
         // Any file may be evaluated; a template is.
         let is_template = |name: &str| name.contains("templates/");
         let is_better = |old: &str| !is_template(old) && is_template(name);
@@ -217,12 +228,16 @@ impl Found {
             Calls::Chart(old) if asks && is_better(old) => self.calls = Calls::Chart(name.to_owned()),
             Calls::None | Calls::Chart(_) => {}
         }
-        for (found, word) in [(&mut self.served, SERVED), (&mut self.version, VERSION), (&mut self.revision, REVISION)]
-        {
-            if found.as_deref().is_none_or(is_better) && memmem::find(text, word).is_some() {
+        let says = |word: &'static [u8]| move |text: &[u8]| memmem::find(text, word).is_some();
+        let note = |found: &mut Option<String>, says: &dyn Fn(&[u8]) -> bool| {
+            if found.as_deref().is_none_or(is_better) && says(text) {
                 *found = Some(if name.is_empty() { VALUES } else { name }.to_owned());
             }
-        }
+        };
+        note(&mut self.served, &says(SERVED));
+        note(&mut self.version, &says(VERSION));
+        note(&mut self.revision, &says(REVISION));
+        note(&mut self.time, &tells_time);
     }
 
     /// Whether a call is reached: a copy in which each fails renders something else.
@@ -232,11 +247,7 @@ impl Found {
             Calls::Told => VALUES,
             Calls::Chart(file) => file,
         };
-        let is_never_reached = || {
-            let copy = copied(chart, disarmed)?;
-            again(&copy.root, &[]).map(|rendered| is_same(&rendered, stream))
-        };
-        if matches!(self.calls, Calls::Chart(_)) && is_never_reached().unwrap_or(false) {
+        if matches!(self.calls, Calls::Chart(_)) && is_same_in_copy(chart, stream, disarmed, again) {
             return None;
         }
         Some((
@@ -245,14 +256,23 @@ impl Found {
         ))
     }
 
-    /// Whether it makes a difference what is served: beside the groups of Cluster API that the chart names it renders something else.
+    /// Whether it makes a difference what is served: beside Cluster API, all of it or one version alone, it renders something else.
     fn asks_apis(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.served.as_ref()?;
-        let args: Vec<String> = self.versions.iter().map(|version| format!("--api-versions={version}")).collect();
-        if again(chart, &args).is_ok_and(|rendered| is_same(&rendered, stream)) {
+        let served = self.served_by_clusters();
+        let of = |wanted: Option<&str>| -> Vec<String> {
+            let version = |one: &str| one.split('/').nth(1).map(str::to_owned);
+            let those = served.iter().filter(|one| wanted.is_none_or(|wanted| version(one).as_deref() == Some(wanted)));
+            those.map(|version| format!("--api-versions={version}")).collect()
+        };
+        let named = self.versions.iter().filter_map(|one| one.split('/').nth(1));
+        let alone: BTreeSet<&str> = named.chain(["v1beta1", "v1beta2"]).collect();
+        let mut beside = std::iter::once(None).chain(alone.into_iter().map(Some));
+        if beside.all(|wanted| again(chart, &of(wanted)).is_ok_and(|rendered| is_same(&rendered, stream))) {
             return None;
         }
-        let one = args.last().map_or("--api-versions=GROUP/VERSION", String::as_str);
+        let one = self.versions.last().map(|version| format!("--api-versions={version}"));
+        let one = one.as_deref().unwrap_or("--api-versions=GROUP/VERSION");
         Some((
             format!(
                 "{file} asks what the API server serves (.Capabilities), and renders another stream beside Cluster API"
@@ -261,15 +281,23 @@ impl Found {
         ))
     }
 
+    /// What clusters serve of the groups that are compared, as far as it is known or named: a template may put its name together.
+    fn served_by_clusters(&self) -> BTreeSet<String> {
+        let mut served = self.versions.clone();
+        for kind in schema::kinds() {
+            let version = kind.rsplit_once('/').map(|(version, _)| version);
+            served.extend([Some(kind), version].into_iter().flatten().map(str::to_owned));
+        }
+        served
+    }
+
     /// Whether it makes a difference which version the API server has: the oldest and the newest, and those around each that is named.
     /// One that the chart refuses says nothing, and where it refuses all of them nobody knows.
     fn asks_version(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.version.as_ref()?;
-        let around = self.minors.iter().flat_map(|minor| minor - 1..=minor + 1);
-        let tried = BTreeSet::from_iter(around.chain([*MINORS.start(), *MINORS.end()]));
         let mut is_known = false;
-        for minor in tried.into_iter().filter(|minor| MINORS.contains(minor)) {
-            let Ok(rendered) = again(chart, &[format!("--kube-version=1.{minor}.0")]) else { continue };
+        for (minor, patch) in self.kubernetes.around() {
+            let Ok(rendered) = again(chart, &[format!("--kube-version=1.{minor}.{patch}")]) else { continue };
             is_known = is_same(&rendered, stream);
             if !is_known {
                 break;
@@ -285,14 +313,22 @@ impl Found {
         })
     }
 
+    /// Whether it makes a difference when it is rendered.
+    fn asks_time(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+        let file = self.time.as_ref()?;
+        if file != VALUES && is_same_in_copy(chart, stream, another_time, again) {
+            return None;
+        }
+        Some((
+            format!("{file} renders what time it is (now), and so another stream when it is written"),
+            "leave the time out of what it renders of Cluster API".to_owned(),
+        ))
+    }
+
     /// Whether it makes a difference which revision of the release it becomes.
     fn asks_revision(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.revision.as_ref()?;
-        let makes_none = || {
-            let copy = copied(chart, another_revision)?;
-            again(&copy.root, &[]).map(|rendered| is_same(&rendered, stream))
-        };
-        if file != VALUES && makes_none().unwrap_or(false) {
+        if file != VALUES && is_same_in_copy(chart, stream, another_revision, again) {
             return None;
         }
         Some((
@@ -300,6 +336,12 @@ impl Found {
             "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
         ))
     }
+}
+
+/// Whether a copy of a chart in which each file is changed renders the same.
+fn is_same_in_copy(chart: &Path, stream: &[u8], change: fn(&[u8]) -> Vec<u8>, again: &Again<'_>) -> bool {
+    let rendered = copied(chart, change).and_then(|copy| again(&copy.root, &[]));
+    rendered.is_ok_and(|rendered| is_same(&rendered, stream))
 }
 
 /// Whether two streams have the same objects of compared groups: their other documents may be new each time.

@@ -110,7 +110,8 @@ impl Chart {
     /// What Helm did not see as it rendered `stream`, as the chart asks a cluster that nobody let it ask.
     fn unseen(&self, tree: Tree<'_>, first: bool, stream: &[u8], observer: &dyn Observer) -> Option<Unseen> {
         let heard = Heard::by(&self.args);
-        let heard = Heard { objects: heard.objects || self.is_alone, revision: self.is_alone, ..heard };
+        let alone = self.is_alone;
+        let heard = Heard { objects: heard.objects || alone, revision: alone, time: alone, ..heard };
         if heard.is_all() {
             return None;
         }

@@ -169,17 +169,15 @@ fn a_chart_that_asks_the_cluster_is_undecided_where_a_change_reaches_it() {
 fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference() {
     let Some(place) = Place::new() else { return };
     place.chart();
-    let served = |api: &str| {
-        format!(
-            "{{{{- if .Capabilities.APIVersions.Has \"{api}\" }}}}\n{WATCH}      team: {{{{ .Values.team }}}}\n{{{{- end }}}}\n"
-        )
-    };
+    let served =
+        |asks: &str| format!("{{{{- if {asks} }}}}\n{WATCH}      team: {{{{ .Values.team }}}}\n{{{{- end }}}}\n");
+    let has = |api: &str| format!("(.Capabilities.APIVersions.Has {api})");
     place.git(&["init", "--quiet"]);
     for helm in ["helm3", "helm4"] {
         let helm = place.program(helm);
         let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
-        let plan = |api: &str, more: &[&str]| {
-            place.file("chart/templates/served.yaml", &served(api));
+        let plan = |asks: &str, more: &[&str]| {
+            place.file("chart/templates/served.yaml", &served(asks));
             for team in ["blue", "red"] {
                 place.file("values.yaml", &format!("vip: 10.0.3.7\nteam: {team}\n"));
                 place.commit(team);
@@ -187,27 +185,43 @@ fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference()
             place.plan(&[&["--base-ref", "HEAD~1"], &chart[..], more].concat())
         };
         let api = "cluster.x-k8s.io/v1beta1/MachineHealthCheck";
-        let asks = plan(api, &[]);
-        assert_eq!((asks.code, asks.stdout.contains("asks what the API server")), (Some(4), true), "{asks:#?}");
-        let told = plan(api, &["--helm-arg", &format!("--api-versions={api}")]);
+        let quoted = |api: &str| has(&format!("\"{api}\""));
+        let (old, new) = (quoted("cluster.x-k8s.io/v1beta1"), quoted("cluster.x-k8s.io/v1beta2"));
+        let put_together = has("(printf \"%s/%s\" \"cluster.x-k8s.io\" \"v1beta2\")");
+        for asks in [quoted(api), format!("and {old} (not {new})"), put_together] {
+            let ran = plan(&asks, &[]);
+            assert_eq!(
+                (ran.code, ran.stdout.contains("asks what the API server")),
+                (Some(4), true),
+                "{asks}: {ran:#?}"
+            );
+        }
+        let told = plan(&quoted(api), &["--helm-arg", &format!("--api-versions={api}")]);
         assert_eq!((told.code, told.stdout.contains("team")), (Some(0), true), "{told:#?}");
-        let other = plan("monitoring.coreos.com/v1", &[]);
+        let other = plan(&quoted("monitoring.coreos.com/v1"), &[]);
         assert_eq!(other.code, Some(0), "what is not of Cluster API makes no difference: {other:#?}");
     }
 }
 
 #[test]
-fn a_chart_that_names_its_revision_is_undecided_where_objects_of_cluster_api_have_it() {
+fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_cluster_api_have_it() {
     let Some(place) = Place::new() else { return };
     place.chart();
     place.git(&["init", "--quiet"]);
-    let revision = "{{ .Release.Revision }}";
+    let (revision, today) = ("{{ .Release.Revision }}", "{{ now | date `2006-01-02` }}");
     let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
     let watch = |name: &str| format!("{}      team: blue\n", WATCH.replace("name: watch", &format!("name: {name}")));
     for helm in ["helm3", "helm4"] {
         let helm = place.program(helm);
         let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
-        for (template, code) in [(watch(&format!("watch-{revision}")), 4), (map(&format!("map-{revision}")), 0)] {
+        let cases = [
+            (watch(&format!("watch-{revision}")), 4),
+            (map(&format!("map-{revision}")), 0),
+            (watch(&format!("watch-{today}")), 4),
+            (map(&format!("map-{today}")), 0),
+            (format!("{{{{- $never := \"{today}\" }}}}\n{}", watch("watch")), 0),
+        ];
+        for (template, code) in cases {
             place.file("chart/templates/revision.yaml", &template);
             for other in ["1", "2"] {
                 place.file("values.yaml", &format!("vip: 10.0.3.7\nother: {other}\n"));

@@ -1,7 +1,5 @@
-//! What a template asks with, and the same template asking something else. A call of `lookup` stands in its actions, as Go's `text/template` finds them, and in texts that are templates themselves.
-
-use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+//! What a template asks with, and the same template asking something else. A call stands in its actions, as Go's `text/template` finds
+//! them, and in texts that are templates themselves.
 
 use memchr::memmem;
 
@@ -10,29 +8,56 @@ const ASKS: &[u8] = b"lookup";
 /// A function that fails with as many arguments (helm `pkg/engine/engine.go`, `fail`: it takes one).
 const FAILS: &[u8] = b"fail";
 
+/// The functions that tell the time, each with something that is never what it gives (sprig `date.go`: `now`, `ago`, `toDate`).
+const CLOCKS: [(&[u8], Other); 2] = [
+    (b"now", Other { plain: b"(toDate `2006-01-02` `2001-02-03`)", raw: b"(toDate \"2006-01-02\" \"2001-02-03\")" }),
+    (b"ago", Other { plain: b"toString", raw: b"toString" }),
+];
+
+/// What stands in the place of a word.
+#[derive(Debug, Clone, Copy)]
+struct Other {
+    plain: &'static [u8],
+    /// The same inside of a text in backquotes.
+    raw: &'static [u8],
+}
+
 /// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
 pub(super) const REVISION: &[u8] = b"Release.Revision";
 /// Something else that stands in the same places.
 const NO_REVISION: &[u8] = b"Release.Namespace";
 
-/// Minor versions that an API server may have: that Cluster API manages, and far beyond.
-pub(super) const MINORS: RangeInclusive<u64> = 20..=99;
-
 /// A template with something else in place of the revision.
 pub(super) fn another_revision(template: &[u8]) -> Vec<u8> {
-    replaced(template, memmem::find_iter(template, REVISION), REVISION.len(), NO_REVISION)
+    replaced(template, memmem::find_iter(template, REVISION).map(|at| (at, REVISION.len(), NO_REVISION)))
 }
 
-/// A template in which each call fails.
+/// A template in which each call of `lookup` fails.
 pub(super) fn disarmed(template: &[u8]) -> Vec<u8> {
-    replaced(template, calls(template).into_iter(), ASKS.len(), FAILS)
+    replaced(template, calls(template).into_iter().map(|call| (call.at, ASKS.len(), FAILS)))
 }
 
-/// A text with other words in some places, each of so many bytes.
-fn replaced(text: &[u8], places: impl Iterator<Item = usize>, length: usize, other: &[u8]) -> Vec<u8> {
+/// A template at another time.
+pub(super) fn another_time(template: &[u8]) -> Vec<u8> {
+    let other = |call: &Call, other: Other| if call.is_raw { other.raw } else { other.plain };
+    let each = CLOCKS.into_iter().flat_map(|(word, by)| {
+        words(template, word).into_iter().map(move |call| (call.at, word.len(), other(&call, by)))
+    });
+    let mut places: Vec<_> = each.collect();
+    places.sort_unstable_by_key(|(at, ..)| *at);
+    replaced(template, places.into_iter())
+}
+
+/// Whether a template tells the time.
+pub(super) fn tells_time(template: &[u8]) -> bool {
+    CLOCKS.iter().any(|(word, _)| !words(template, word).is_empty())
+}
+
+/// A text with other words in some places: where each begins, how long it is, and what comes in its place.
+fn replaced<'o>(text: &[u8], places: impl Iterator<Item = (usize, usize, &'o [u8])>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
-    for at in places {
+    for (at, length, other) in places {
         out.extend_from_slice(text.get(from..at).unwrap_or_default());
         out.extend_from_slice(other);
         from = at + length;
@@ -41,30 +66,31 @@ fn replaced(text: &[u8], places: impl Iterator<Item = usize>, length: usize, oth
     out
 }
 
-/// Adds each minor version of Kubernetes that a text names, as `1.31`; of a text that asks for the version also as a number of its own.
-pub(super) fn add_minors(text: &[u8], asks: bool, out: &mut BTreeSet<u64>) {
-    for run in text.split(|byte| !(byte.is_ascii_digit() || *byte == b'.')).filter_map(|run| str::from_utf8(run).ok()) {
-        let mut parts = run.split('.');
-        let minor = match (parts.next(), parts.next()) {
-            (Some("1"), Some(minor)) => Some(minor),
-            (alone, None) if asks => alone,
-            _ => None,
-        };
-        out.extend(minor.and_then(|minor| minor.parse().ok()).filter(|minor| MINORS.contains(minor)));
-    }
+/// A call of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Where it begins.
+    at: usize,
+    /// Whether it stands in a text in backquotes.
+    is_raw: bool,
 }
 
 /// Where a template calls `lookup`.
-pub(super) fn calls(template: &[u8]) -> Vec<usize> {
+pub(super) fn calls(template: &[u8]) -> Vec<Call> {
+    words(template, ASKS)
+}
+
+/// Where a template calls a function.
+fn words(template: &[u8], word: &[u8]) -> Vec<Call> {
     let mut out = Vec::new();
-    if memmem::find(template, ASKS).is_some() {
-        look(template, 0, &mut out);
+    if memmem::find(template, word).is_some() {
+        look(template, word, Call { at: 0, is_raw: false }, &mut out);
     }
     out
 }
 
-/// Looks through what stands between braces (Go `text/template/parse/lex.go`); a text in it may be a template itself.
-fn look(text: &[u8], start: usize, out: &mut Vec<usize>) {
+/// Looks for a word through what stands between braces (Go `text/template/parse/lex.go`); a text in it may be a template itself.
+fn look(text: &[u8], wanted: &[u8], start: Call, out: &mut Vec<Call>) {
     let mut at = 0;
     let byte = |at: usize| text.get(at).copied();
     while let Some(open) = memmem::find(text.get(at..).unwrap_or_default(), b"{{") {
@@ -80,7 +106,8 @@ fn look(text: &[u8], start: usize, out: &mut Vec<usize>) {
                 b'}' if byte(at + 1) == Some(b'}') => break,
                 b'"' | b'`' | b'\'' => {
                     let end = quoted(text, at);
-                    look(text.get(at + 1..end).unwrap_or_default(), start + at + 1, out);
+                    let inner = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
+                    look(text.get(at + 1..end).unwrap_or_default(), wanted, inner, out);
                     at = end + 1;
                 }
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
@@ -88,8 +115,8 @@ fn look(text: &[u8], start: usize, out: &mut Vec<usize>) {
                     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                     let word = rest.iter().take_while(|byte| is_of_word(byte)).count();
                     let is_field = at > 0 && matches!(byte(at - 1), Some(b'.' | b'$'));
-                    if !is_field && rest.get(..word) == Some(ASKS) {
-                        out.push(start + at);
+                    if !is_field && rest.get(..word) == Some(wanted) {
+                        out.push(Call { at: start.at + at, ..start });
                     }
                     at += word;
                 }
@@ -129,5 +156,19 @@ mod tests {
         assert_eq!(number("{{ lookup \"a"), 1);
         let disarmed = disarmed(b"lookup: {{ lookup .lookup }}{{ lookup }}");
         assert_eq!(String::from_utf8_lossy(&disarmed), "lookup: {{ fail .lookup }}{{ fail }}");
+    }
+
+    #[test]
+    fn another_time_takes_the_place_of_now() {
+        let other = |text: &str| String::from_utf8(another_time(text.as_bytes())).expect("a template");
+        assert!(!tells_time(b"now {{ .now }} {{/* now */}} {{ \"now\" }} {{ $now }} {{ nowhere }}"));
+        assert_eq!(
+            other("{{ now | date \"2006\" }}{{ ago $t }}"),
+            "{{ (toDate `2006-01-02` `2001-02-03`) | date \"2006\" }}{{ toString $t }}"
+        );
+        assert_eq!(
+            other("{{ tpl \"{{ now }}\" . }}{{ tpl `{{ now }}` . }}"),
+            "{{ tpl \"{{ (toDate `2006-01-02` `2001-02-03`) }}\" . }}{{ tpl `{{ (toDate \"2006-01-02\" \"2001-02-03\") }}` . }}"
+        );
     }
 }

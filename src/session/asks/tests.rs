@@ -12,7 +12,7 @@ fn write(folder: &Path, name: &str, text: &[u8]) {
     std::fs::write(file, text).expect("a file");
 }
 
-const NOTHING: Heard = Heard { objects: false, apis: false, version: false, revision: false };
+const NOTHING: Heard = Heard { objects: false, apis: false, version: false, revision: false, time: false };
 
 /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
 fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
@@ -95,7 +95,8 @@ fn what_is_served_counts_where_it_makes_a_difference() {
     let beside = |heard: Heard, rendered: &'static str| {
         let rendering = Rendering { chart, told: &[], stream: b"", heard };
         Unseen::of(rendering, |_, args: &[String]| {
-            assert_eq!(args, ["--api-versions=cluster.x-k8s.io/v1beta2/Cluster"]);
+            let has = |version: &str| args.contains(&format!("--api-versions={version}"));
+            assert!(has("cluster.x-k8s.io/v1beta2/Cluster") || args.iter().all(|one| one.contains("/v1beta1")));
             Ok(rendered.as_bytes().to_vec())
         })
     };
@@ -106,6 +107,47 @@ fn what_is_served_counts_where_it_makes_a_difference() {
     assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: cluster.x-k8s.io"), None, "it was told");
     let failed = Rendering { chart, told: &[], stream: b"", heard: NOTHING };
     assert!(Unseen::of(failed, |_, _| anyhow::bail!("it failed")).is_some(), "a difference too");
+}
+
+#[test]
+fn a_version_that_is_served_alone_counts_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path();
+    write(
+        chart,
+        "templates/md.yaml",
+        b"# cluster.x-k8s.io {{ .Capabilities.APIVersions.Has (printf \"%s/v1beta1\" .Values.group) }}",
+    );
+    // As a chart renders that asks for one version and not for another, whose group is put together.
+    let renders = |wanted: &'static str, unwanted: &'static str| {
+        let rendering = Rendering { chart, told: &[], stream: b"old", heard: NOTHING };
+        let again = |_: &Path, args: &[String]| {
+            let has = |version: &str| args.contains(&format!("--api-versions={version}"));
+            Ok(if has(wanted) && !has(unwanted) { b"# cluster.x-k8s.io new".to_vec() } else { b"old".to_vec() })
+        };
+        Unseen::of(rendering, again).is_some()
+    };
+    assert!(renders("cluster.x-k8s.io/v1beta1", "cluster.x-k8s.io/v1beta2"));
+    assert!(renders("infrastructure.cluster.x-k8s.io/v1beta1/OpenStackCluster", "nothing"));
+    assert!(!renders("apps/v1", "nothing"));
+}
+
+#[test]
+fn the_time_counts_where_it_makes_a_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path();
+    write(chart, "Chart.yaml", b"name: demo");
+    let unseen = |template: &str, told: &[&[u8]]| {
+        write(chart, "templates/md.yaml", template.as_bytes());
+        let rendering = Rendering { chart, told, stream: template.as_bytes(), heard: NOTHING };
+        let again = |copy: &Path, _: &[String]| Ok(std::fs::read(copy.join("templates/md.yaml")).expect("a file"));
+        Unseen::of(rendering, again).map(|unseen| unseen.why)
+    };
+    let why = unseen("# cluster.x-k8s.io\nname: {{ now | date `2006` }}", &[]).expect("it counts");
+    assert!(why.starts_with("templates/md.yaml renders what time it is"), "{why}");
+    assert_eq!(unseen("# cluster.x-k8s.io\n---\nkind: ConfigMap\nname: {{ now }}", &[]), None, "another object");
+    assert_eq!(unseen("# cluster.x-k8s.io\nname: {{ .Values.now }}", &[]), None);
+    assert!(unseen("# cluster.x-k8s.io", &[b"name: '{{ now }}'"]).is_some(), "values may hold a template");
 }
 
 #[test]
@@ -164,7 +206,8 @@ fn a_version_that_the_chart_names_is_tried_too() {
         let rendering = Rendering { chart, told: &[], stream: b"old", heard: NOTHING };
         let unseen = Unseen::of(rendering, |_, args| {
             let [version] = args else { anyhow::bail!("no version") };
-            let minor: u64 = version.trim_start_matches("--kube-version=1.").trim_end_matches(".0").parse()?;
+            let (minor, _) = version.trim_start_matches("--kube-version=1.").split_once('.').expect("a patch");
+            let minor: u64 = minor.parse()?;
             anyhow::ensure!((from..=to).contains(&minor), "the chart wants another version");
             Ok(if minor == 30 { b"# cluster.x-k8s.io new".to_vec() } else { b"old".to_vec() })
         });
