@@ -102,6 +102,9 @@ pub(super) struct Filled {
 #[must_use]
 pub fn needed(stream: &StreamText, policy: &Policy) -> BTreeSet<String> {
     let targets = targets(policy, &[]);
+    if targets.is_empty() {
+        return BTreeSet::new();
+    }
     let all: BTreeSet<usize> = targets.iter().map(|target| target.value).collect();
     let mut values = BTreeSet::new();
     let sections = sections(stream);

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::compare::redact::{Document, MARK, MarkKey, UNSEEN, encode, unencoded};
+use crate::compare::redact::{Document, MARK, MarkKey, UNSEEN, beginnings, encode, unencoded};
 use crate::hashed::{HashMap, HashSet};
 use crate::object::{Body, Object, RUN};
 use crate::tree::Value;
@@ -40,7 +40,7 @@ fn holds(value: &Value) -> bool {
 
 /// Whether a text holds the beginning of a mark.
 fn may_hold(text: &str) -> bool {
-    text.len() >= MARK.len() && memchr::memchr(b'<', text.as_bytes()).is_some() && text.contains(MARK)
+    text.len() >= MARK.len() && memchr::memchr(b'<', text.as_bytes()).is_some() && beginnings(text).next().is_some()
 }
 
 /// The document that a text is, where it holds marks in what is encoded in it alone, such as a file in what kubectl applied last.
@@ -100,11 +100,15 @@ impl Uncover {
     }
 
     pub(super) fn text(&self, text: &str) -> String {
-        let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-        while let Some(start) = rest.find(MARK) {
-            let end = rest[start..].find('>').map_or(rest.len(), |length| start + length + 1);
-            out.push_str(&rest[..start]);
-            let mark = &rest[start..end];
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for start in beginnings(text) {
+            // What begins inside of another one belongs to it.
+            if start < from {
+                continue;
+            }
+            let end = text[start..].find('>').map_or(text.len(), |length| start + length + 1);
+            out.push_str(&text[from..start]);
+            let mark = &text[start..end];
             match self.marks.get(mark).and_then(Value::as_str) {
                 Some(known) => out.push_str(known),
                 None => {
@@ -119,9 +123,9 @@ impl Uncover {
                     }
                 }
             }
-            rest = &rest[end..];
+            from = end;
         }
-        out.push_str(rest);
+        out.push_str(&text[from..]);
         out
     }
 }

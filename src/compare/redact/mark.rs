@@ -2,11 +2,21 @@
 //! report or the snapshot can neither look a guess up nor find another text with the same mark.
 
 use std::io::Read as _;
+use std::sync::LazyLock;
 
+use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 /// How a mark begins.
 pub(crate) const MARK: &str = "<redacted:";
+
+/// Finds where marks begin: a snapshot of a fleet holds hundreds of thousands.
+static BEGIN: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MARK));
+
+/// Where marks may begin in a text.
+pub(crate) fn beginnings(text: &str) -> impl Iterator<Item = usize> {
+    BEGIN.find_iter(text.as_bytes())
+}
 
 /// Bytes of a hash that a mark shows.
 const SHOWN: usize = 16;
@@ -109,19 +119,18 @@ impl MarkKey {
 /// Whether a text is one mark and nothing else.
 #[must_use]
 pub(crate) fn is_mark(text: &str) -> bool {
-    marks(text).first() == Some(&(0..text.len()))
+    text.len() == MARK.len() + SHOWN * 2 + 1 && marks(text).first() == Some(&(0..text.len()))
 }
 
 /// Where the marks in a text are.
 pub(super) fn marks(text: &str) -> Vec<std::ops::Range<usize>> {
-    text.match_indices(MARK)
-        .filter_map(|(start, mark)| {
-            let inner = &text[start + mark.len()..];
-            let end = inner.find('>')?;
-            let of_hash = end == SHOWN * 2 && inner[..end].bytes().all(|byte| byte.is_ascii_hexdigit());
-            of_hash.then(|| start..start + mark.len() + end + 1)
-        })
-        .collect()
+    let whole = |start: usize| {
+        let inner = start + MARK.len();
+        let end = inner + SHOWN * 2;
+        let of_hash = text.as_bytes().get(inner..end)?.iter().all(u8::is_ascii_hexdigit);
+        (of_hash && text.as_bytes().get(end) == Some(&b'>')).then(|| start..end + 1)
+    };
+    beginnings(text).filter_map(whole).collect()
 }
 
 /// A text with each mark in it replaced.

@@ -25,7 +25,7 @@ use base64::prelude::BASE64_STANDARD;
 pub(crate) use self::json::Document;
 use self::learned::Learned;
 pub use self::mark::MarkKey;
-pub(crate) use self::mark::{MARK, is_mark, remarked};
+pub(crate) use self::mark::{MARK, beginnings, is_mark, remarked};
 use self::memo::{Budget, Memo};
 use self::patterns::{is_at, steps};
 use self::places::{Guard, Level};

@@ -1,30 +1,42 @@
 //! What secrets look like: the words that name them, and the forms of tokens.
 
-/// Ends of names, without dashes and in small letters, whose value is secret.
-const SECRET_WORDS: [&str; 22] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "token",
-    "secret",
-    "privatekey",
-    "secretkey",
-    "accesskey",
-    "accesskeyid",
-    "apikey",
-    "authkey",
-    "certificatekey",
-    "encryptionkey",
-    "signingkey",
-    "clientkeydata",
-    "keydata",
-    "sharedkey",
-    "kubeconfig",
-    "authorization",
-    "credential",
-    "tlskey",
-    "dockerconfigjson",
-];
+/// Ends of names, without dashes and in small letters, whose value is secret, by their last letter: nearly all names end otherwise, and
+/// each text of each object has some.
+fn secret_words(last: u8) -> &'static [&'static str] {
+    match last {
+        b'a' => &["keydata"],
+        b'd' => &["password", "passwd", "accesskeyid"],
+        b'e' => &["passphrase"],
+        b'g' => &["kubeconfig"],
+        b'l' => &["credential"],
+        b'n' => &["token", "authorization", "dockerconfigjson"],
+        b't' => &["secret"],
+        b'y' => &[
+            "privatekey",
+            "secretkey",
+            "accesskey",
+            "apikey",
+            "authkey",
+            "certificatekey",
+            "encryptionkey",
+            "signingkey",
+            "sharedkey",
+            "tlskey",
+        ],
+        _ => &[],
+    }
+}
+
+/// Whole names whose value is secret, by their last letter.
+fn secret_names(last: u8) -> &'static [&'static str] {
+    match last {
+        b'd' => &["pwd"],
+        b'h' => &["auth"],
+        b'k' => &["psk"],
+        b's' => &["pass"],
+        _ => &[],
+    }
+}
 
 /// Names that end like a secret and are none.
 const HARMLESS: [&str; 6] = [
@@ -39,15 +51,11 @@ const HARMLESS: [&str; 6] = [
 /// Whether a value with this name is secret.
 pub(super) fn is_secret_word(name: &str) -> bool {
     let Some(last) = name.bytes().rev().find(u8::is_ascii_alphanumeric) else { return false };
-    if !b"adeghklnstyADEGHKLNSTY".contains(&last) {
-        return false;
-    }
     let last = last.to_ascii_lowercase();
-    // Nearly all names end otherwise, and each text of each object has one.
-    let rest = |word: &str| if word.as_bytes().last() == Some(&last) { rest_before(name, word) } else { None };
-    let whole = ["auth", "pwd", "psk", "pass"].iter().any(|word| rest(word) == Some(true));
-    let ends_with = |word: &&str| rest(word).is_some();
-    (whole || SECRET_WORDS.iter().any(ends_with)) && !HARMLESS.iter().any(ends_with)
+    let ends_with = |word: &&str| rest_before(name, word).is_some();
+    let is_whole = |word: &&str| rest_before(name, word) == Some(true);
+    (secret_names(last).iter().any(is_whole) || secret_words(last).iter().any(ends_with))
+        && !HARMLESS.iter().any(ends_with)
 }
 
 /// Whether a name, without marks and in small letters, ends with a word; and then, whether it is nothing else.
@@ -61,19 +69,21 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// Whether a word is a token by its form, whatever stands before it.
 pub(super) fn is_token(word: &str) -> bool {
-    if word.len() < SHORTEST_TOKEN && !word.starts_with("K10") {
-        return false;
-    }
-    is_bootstrap_token(word) || is_web_token(word) || has_known_prefix(word) || is_crypt_hash(word)
+    may_be_token(word)
+        && (is_bootstrap_token(word) || is_web_token(word) || has_known_prefix(word) || is_crypt_hash(word))
+}
+
+/// Whether a word is long enough for a token.
+pub(super) fn may_be_token(word: &str) -> bool {
+    word.len() >= SHORTEST_TOKEN || word.starts_with("K10")
 }
 
 /// `abcdef.0123456789abcdef` (kubeadm).
 fn is_bootstrap_token(word: &str) -> bool {
     let small = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    word.split_once('.').is_some_and(|(id, secret)| {
-        let digits = word.bytes().any(|byte| byte.is_ascii_digit());
-        id.len() == 6 && secret.len() == 16 && small(id) && small(secret) && digits
-    })
+    let digits = || word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_one = |(id, secret): (&str, &str)| id.len() == 6 && small(id) && small(secret) && digits();
+    word.len() == 6 + 1 + 16 && word.split_once('.').is_some_and(is_one)
 }
 
 /// A JSON Web Token.
@@ -83,6 +93,10 @@ fn is_web_token(word: &str) -> bool {
 
 /// Tokens whose first letters say what they are.
 fn has_known_prefix(word: &str) -> bool {
+    // Nearly all words begin otherwise.
+    if !word.starts_with(['g', 'x', 'h', 'A', 'K']) {
+        return false;
+    }
     let rest_of = |prefix: &str| word.strip_prefix(prefix).map_or(0, str::len);
     let long =
         [("ghp_", 30), ("gho_", 30), ("ghs_", 30), ("github_pat_", 30), ("glpat-", 16), ("xoxb-", 20), ("hvs.", 20)];
@@ -95,8 +109,8 @@ fn has_known_prefix(word: &str) -> bool {
 
 /// A hashed password as in `/etc/shadow`.
 fn is_crypt_hash(word: &str) -> bool {
-    let mut parts = word.split('$');
-    parts.next() == Some("")
-        && parts.next().is_some_and(|id| matches!(id, "1" | "2a" | "2b" | "2y" | "5" | "6" | "7" | "y" | "gy"))
+    let Some(rest) = word.strip_prefix('$') else { return false };
+    let mut parts = rest.split('$');
+    parts.next().is_some_and(|id| matches!(id, "1" | "2a" | "2b" | "2y" | "5" | "6" | "7" | "y" | "gy"))
         && parts.map(str::len).sum::<usize>() >= 20
 }

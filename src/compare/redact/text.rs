@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::shapes::{is_secret_word, is_token};
+use super::shapes::{is_secret_word, is_token, may_be_token};
 
 /// The ranges of `text` that are secret; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
@@ -71,21 +71,45 @@ fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
 
 /// Words that have the form of a token.
 fn words(text: &str, found: &mut Vec<Range<usize>>) {
-    let of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '$' | '/' | ':');
-    let mut start = None;
-    for (place, c) in text.bytes().map(char::from).enumerate().chain([(text.len(), ' ')]) {
-        match (of_word(c), start) {
-            (true, None) => start = Some(place),
-            (false, Some(from)) => {
-                let word = text[from..place].trim_end_matches(['.', ':']);
-                if is_token(word) {
-                    found.push(from..from + word.len());
-                }
-                start = None;
+    const OF_WORD: [bool; 256] = letters(b"._-$/:");
+    for word in runs(text.as_bytes(), &OF_WORD) {
+        // Trimmed only where it is long enough for a token as it stands.
+        if may_be_token(&text[word.clone()]) {
+            let token = text[word.clone()].trim_end_matches(['.', ':']);
+            if is_token(token) {
+                found.push(word.start..word.start + token.len());
             }
-            _ => {}
         }
     }
+}
+
+/// The bytes that are ASCII letters, digits, or some signs.
+pub(super) const fn letters(signs: &[u8]) -> [bool; 256] {
+    let mut of = [false; 256];
+    let mut byte = 0;
+    while byte < of.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "it is less than 256")]
+        let letter = byte as u8;
+        of[byte] = letter.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < signs.len() {
+        of[signs[at] as usize] = true;
+        at += 1;
+    }
+    of
+}
+
+/// The longest runs of some bytes, all of them ASCII.
+pub(super) fn runs(bytes: &[u8], of: &[bool; 256]) -> impl Iterator<Item = Range<usize>> {
+    let is = |byte: &u8| of[usize::from(*byte)];
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(is)?;
+        at = bytes[start..].iter().position(|byte| !is(byte)).map_or(bytes.len(), |length| start + length);
+        Some(start..at)
+    })
 }
 
 /// Values whose name says that they are secret.
@@ -95,18 +119,20 @@ fn assignments(text: &str, found: &mut Vec<Range<usize>>) {
         return;
     }
     let mut offset = 0;
+    let gives_passwords = text.contains("chpasswd");
     for line in text.split_inclusive('\n') {
-        if line.contains("chpasswd") {
+        if gives_passwords && line.contains("chpasswd") {
             passwords_for_chpasswd(line, offset, found);
         }
         let mut at = 0;
         while let Some((name, after)) = next_name(line, at) {
             at = name.end;
             let flag = line[name.clone()].starts_with("--");
-            if !is_secret_word(&line[name.clone()]) {
+            // Most names are followed by nothing that gives them a value, which is told sooner than what they end with.
+            let Some(given) = given(line, after, flag).filter(|_| is_secret_word(&line[name.clone()])) else {
                 continue;
-            }
-            let Some(value) = value_after(line, after, flag, is_first(line, name.start)) else { continue };
+            };
+            let value = value_at(line, given, is_first(line, name.start));
             if matches!(line[value.clone()].trim(), "|" | ">" | "|-" | ">-" | "|+" | ">+") {
                 found.push(block_below(text, offset + line.len(), indent(line)));
             } else if !is_harmless(&line[value.clone()]) {
@@ -120,10 +146,10 @@ fn assignments(text: &str, found: &mut Vec<Range<usize>>) {
 
 /// The next name in a line from `at` on, and where what follows it starts.
 fn next_name(line: &str, at: usize) -> Option<(Range<usize>, usize)> {
-    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let start = at + line[at..].find(of_name)?;
-    let end = line[start..].find(|c: char| !of_name(c)).map_or(line.len(), |length| start + length);
-    let after = end + usize::from(line[end..].starts_with(['"', '\'']));
+    const OF_NAME: [bool; 256] = letters(b"_-.");
+    let name = runs(&line.as_bytes()[at..], &OF_NAME).next()?;
+    let (start, end) = (at + name.start, at + name.end);
+    let after = end + usize::from(matches!(line.as_bytes().get(end), Some(b'"' | b'\'')));
     Some((start..end, after))
 }
 
@@ -132,23 +158,28 @@ fn is_first(line: &str, start: usize) -> bool {
     line[..start].chars().all(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '-'))
 }
 
-/// The value that follows a name: after `:` or `=`, or after a blank for a flag.
-fn value_after(line: &str, after: usize, flag: bool, first: bool) -> Option<Range<usize>> {
+/// Where something is given to a name that ends here: behind `:` or `=`, or behind a blank for a flag.
+fn given(line: &str, after: usize, flag: bool) -> Option<usize> {
     let rest = line[after..].trim_start_matches([' ', '\t']);
-    let separated = rest.strip_prefix("\\\":").or_else(|| rest.strip_prefix([':', '=']));
-    let value = match separated {
-        Some(value) => value,
-        None if flag && rest.len() < line[after..].len() => rest,
-        None => return None,
+    let value = match rest.as_bytes() {
+        [b':' | b'=', ..] => &rest[1..],
+        [b'\\', b'"', b':', ..] => &rest[3..],
+        _ if flag && rest.len() < line[after..].len() => rest,
+        _ => return None,
     };
-    let value = value.trim_start_matches([' ', '\t', '\\']);
+    Some(line.len() - value.len())
+}
+
+/// The value that is given at a place.
+fn value_at(line: &str, given: usize, first: bool) -> Range<usize> {
+    let value = line[given..].trim_start_matches([' ', '\t', '\\']);
     let scheme = ["Bearer ", "Basic ", "Token "].iter().find_map(|scheme| value.strip_prefix(scheme));
     let value = scheme.unwrap_or(value);
     let start = line.len() - value.len();
     if let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         let inner = &value[1..];
         let end = inner.find(quote).unwrap_or(inner.trim_end().len());
-        return Some(start + 1..start + 1 + end);
+        return start + 1..start + 1 + end;
     }
     let to_end_of_line = first && !line.trim_start().starts_with(['{', '"']);
     let end = if to_end_of_line {
@@ -158,7 +189,7 @@ fn value_after(line: &str, after: usize, flag: bool, first: bool) -> Option<Rang
             .find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '}' | ']' | '&' | '"' | '\''))
             .unwrap_or(value.len())
     };
-    Some(start..start + value[..end].trim_end().len())
+    start..start + value[..end].trim_end().len()
 }
 
 /// Whether a value stands for something else and is no secret itself.

@@ -9,6 +9,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::super::within;
+use super::text::{letters, runs};
 
 /// A text read in another way, and where each part of it was read from.
 pub(super) struct View {
@@ -155,27 +156,16 @@ const SHORTEST_ENCODED: usize = 11;
 
 /// The words of a text that may be base64, of either alphabet, with padding or without, or hexadecimal.
 pub(super) fn encoded(text: &str) -> Vec<Range<usize>> {
-    let of_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    const OF_WORD: [bool; 256] = letters(b"+/-_");
     let bytes = text.as_bytes();
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        if !of_word(bytes[at]) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        while at < bytes.len() && of_word(bytes[at]) {
-            at += 1;
-        }
-        let end = at + bytes[at..].iter().take(2).take_while(|byte| **byte == b'=').count();
-        let word = &bytes[start..at];
+    let mut found = Vec::new();
+    for Range { start, end } in runs(bytes, &OF_WORD).filter(|word| word.len() >= SHORTEST_ENCODED) {
+        let word = &bytes[start..end];
         // An encoding of anything has a digit or letters of both cases; words and paths mostly have not.
         let has = |of: fn(&u8) -> bool| word.iter().any(of);
-        let mixed = has(u8::is_ascii_digit) || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-        if word.len() >= SHORTEST_ENCODED && mixed {
-            found.push(start..end);
+        if has(u8::is_ascii_digit) || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) {
+            found.push(start..end + bytes[end..].iter().take(2).take_while(|byte| **byte == b'=').count());
         }
-        at = end;
     }
     found
 }

@@ -231,7 +231,10 @@ impl Scanner<'_> {
                     self.escape(start)?;
                     parts.segment = self.pos;
                 }
-                _ => self.pos += 1,
+                _ => {
+                    let rest = self.src.get(self.pos + 1..).unwrap_or_default();
+                    self.pos += 1 + rest.iter().take_while(|byte| PLAIN[usize::from(**byte)]).count();
+                }
             }
         }
         Ok(())
@@ -247,7 +250,10 @@ impl Scanner<'_> {
                 let text = simple_escape(other).ok_or_else(|| {
                     Problem::new(self.pos, "found an unknown escape character in a double-quoted scalar")
                 })?;
-                self.decoded.extend_from_slice(text.as_bytes());
+                match text.as_bytes() {
+                    [byte] => self.decoded.push(*byte),
+                    bytes => self.decoded.extend_from_slice(bytes),
+                }
                 self.pos += 2;
                 return Ok(());
             }
@@ -267,6 +273,17 @@ impl Scanner<'_> {
         Ok(())
     }
 }
+
+/// Bytes that are nothing but text in quotes of either sort: ASCII without blanks, quotes and backslashes.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0x21;
+    while byte < 0x7f {
+        plain[byte] = !matches!(byte, 0x22 | 0x27 | 0x5c);
+        byte += 1;
+    }
+    plain
+};
 
 fn simple_escape(byte: u8) -> Option<&'static str> {
     Some(match byte {
