@@ -17,7 +17,7 @@ use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Groups, Judged, Written, glass};
-use crate::hashed::HashMap;
+use crate::hashed::{HashMap, HashSet};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
 use crate::judge::{self, Scene};
@@ -229,8 +229,11 @@ impl Grounds<'_> {
             .with_shown(question.policy.show.iter().map(String::as_str))
             .with_names(names.chain(late).chain(placeholders));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
+        let mut learned: HashSet<(&Key, &[u8])> = HashSet::default();
         for object in all().filter(|object| object.key.is_secret()) {
-            if let Ok(value) = object.value() {
+            // Most Secrets stand on several sides with one text.
+            let is_new = object.text().is_none_or(|text| learned.insert((&object.key, text)));
+            if is_new && let Ok(value) = object.value() {
                 redactor.learn(&object.key, &value);
             }
         }

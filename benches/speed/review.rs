@@ -14,7 +14,7 @@ use rollgate::facade::serve::judge::{Doubtful, Judge, Manner, Mode};
 use rollgate::facade::serve::review;
 use rollgate::facade::session::{InForce, Setup, Untold, Whence};
 use rollgate::facade::tree::Value;
-use rollgate::facade::world::files;
+use rollgate::facade::world::{Provider, files};
 use serde_json::json;
 use tokio::time::Duration;
 
@@ -37,7 +37,10 @@ pub(crate) struct Review {
 /// A control plane whose drain is given more time: nothing is replaced, and everything is asked.
 pub(crate) fn measure() -> Review {
     let live = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios/expected-elsewhere/live.yaml");
-    let world = files::open(&live, &Host::default(), Timestamp::now()).expect("a World").world;
+    let mut world = files::open(&live, &Host::default(), Timestamp::now()).expect("a World").world;
+    // Who watches a cluster has read which versions it runs; the file does not say.
+    let provider = Provider { version: "v1.14.2".to_owned(), evidence: "read".to_owned() };
+    world.providers.insert("cluster-api".to_owned(), provider);
     let policy = InForce::of(Some("none"), Untold::Refuse, Whence::default()).expect("no policy");
     let setup = Setup::new(policy, BTreeMap::new()).expect("no key is told");
     let manner = Manner { mode: Mode::Enforce, undecided: Doubtful::Hold, not_ready: Doubtful::Hold };

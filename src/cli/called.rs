@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::hashed::HashMap;
 use crate::model::{Call, quoted};
 use crate::report::{Report, escape};
 use crate::rules::{self, Rules};
@@ -24,12 +25,18 @@ pub(super) struct Called<'a> {
 impl Called<'_> {
     /// Says the commands of a report as they have to be called.
     pub(super) fn complete(&self, report: &mut Report) {
+        // Many reasons are of one rule.
+        let mut known: HashMap<String, bool> = HashMap::default();
+        let mut is_known = |what: &str| match known.get(what) {
+            Some(is) => *is,
+            None => *known.entry(what.to_owned()).or_insert(rules::explain(Rules::built_in(), what).is_some()),
+        };
         for reason in &mut report.reasons {
             reason.complete(|call| self.pin(call));
             for step in reason.next.iter_mut().chain(&mut reason.or) {
                 self.point(step);
                 if let Some(what) = step.strip_prefix("rollgate explain ")
-                    && rules::explain(Rules::built_in(), what).is_none()
+                    && !is_known(what)
                 {
                     let told = self.policy.map(|policy| format!(" --policy {}", quoted(policy)));
                     let packs = self.packs.iter().map(|pack| format!(" --pack {}", quoted(&pack.to_string_lossy())));

@@ -13,6 +13,9 @@ use crate::object::Key;
 use crate::report::plural;
 use crate::tree::Value;
 
+/// The key of `status` without which a check has not looked yet, so that it says nothing here: no tree is made of such a one.
+const SELECTED: &str = "expectedMachines";
+
 /// One reason a check, however many owners of its cluster roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.health.remediation);
@@ -29,7 +32,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 fn of_cluster(judged: &Judged<'_>, rollout: &Rollout, answer: Decision) -> Vec<Reason> {
     let checks = judged.view.of_kind(MACHINE_HEALTH_CHECK);
     let own = checks.filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()));
-    let found = own.filter_map(|check| {
+    let found = own.filter(|check| check.may_have_key(SELECTED)).filter_map(|check| {
         let value = check.value().ok()?;
         (text(&value, "/spec/clusterName") == Some(rollout.cluster.as_str())).then_some(())?;
         Some(reason(&check.key, &acts(&value)?, answer))
@@ -43,7 +46,8 @@ pub(super) fn unhealthy(judged: &Judged<'_>, rollout: &Rollout) -> u64 {
     let checks = judged
         .view
         .of_kind(MACHINE_HEALTH_CHECK)
-        .filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()));
+        .filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()))
+        .filter(|check| check.may_have_key(SELECTED));
     let counts =
         checks.filter_map(|check| check.value().ok().filter(|check| own(check)).and_then(|check| Some(bad(&check)?.0)));
     counts.max().unwrap_or(0)

@@ -44,10 +44,15 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
         (run, older)
     });
     let first = runs.next();
-    let (mut outcomes, mut out) = first.map(|(run, _)| Run::clone(&run)).unwrap_or_default();
+    let (mut outcomes, mut out) = first.as_ref().map(|(run, _)| Run::clone(run)).unwrap_or_default();
+    let mut met: Vec<Arc<Run>> = first.into_iter().map(|(run, _)| run).collect();
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
     for (run, older) in runs {
+        // What comes out as for a set before it says nothing new.
+        if met.iter().any(|other| Arc::ptr_eq(other, &run)) {
+            continue;
+        }
         let (others, other) = &*run;
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
@@ -67,8 +72,9 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
             differ.extend(older);
             out.add(other);
         } else {
-            out.add(&Classified { rollouts: other.rollouts.clone(), ..Classified::default() });
+            out.add_rollouts(&other.rollouts);
         }
+        met.push(run);
     }
     if let Some((stage, judged)) = known {
         stage.discard();

@@ -287,6 +287,9 @@ impl Subject<'_> {
         {
             return Some(answer);
         }
+        if !mirror.compared().iter().any(|place| touches(path, place)) {
+            return None;
+        }
         let specs = assessment.of_specs(&self.stage.versions, self.stage.scene.world.now);
         let later = specs.iter().any(|cause| diff::touch(&cause.path, path));
         later.then(|| {
@@ -358,6 +361,12 @@ fn is_computed(path: &Path) -> bool {
 /// Whether a path of a class lies in the labels and annotations that it gives.
 fn is_metadata(path: &Path) -> bool {
     path.segments().iter().any(|step| matches!(step, Segment::Key(key) if key == "metadata"))
+}
+
+/// Whether a path lies at or below a JSON pointer of plain keys, or above it.
+fn touches(path: &Path, pointer: &str) -> bool {
+    let mut both = path.segments().iter().zip(pointer.split('/').skip(1));
+    both.all(|(segment, key)| matches!(segment, Segment::Key(own) if own == key))
 }
 
 /// Whether a path lies in the reference to the infrastructure template.

@@ -72,6 +72,12 @@ pub trait Mirror: Sync {
     /// Why one Machine is out of date, in the controller's own order; empty where it is not.
     fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause>;
 
+    /// Where an owner says what its Machines are compared with, as JSON pointers: what stands at no such place makes none of them out
+    /// of date, whatever it says.
+    fn compared(&self) -> &'static [&'static str] {
+        &[""]
+    }
+
     /// The Machines that the owner would have made, and how many of each are alike.
     fn derived(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)>;
 
@@ -103,14 +109,19 @@ pub trait Mirror: Sync {
             return (Basis::Specs, alike.collect());
         }
         fill_unread(&mut members, case.was_read, || self.derived(old, versions, now));
-        let units = members.iter().map(|member| Unit {
-            names: Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
-            count: 1,
-            before: match self.shown_by(member, old, case.api_version, versions) {
+        let says_same = self.compared().iter().all(|place| match (old.pointer(place), new.pointer(place)) {
+            (Some(old), Some(new)) => old.is_same(new),
+            (old, new) => old.is_none() && new.is_none(),
+        });
+        let units = members.iter().map(|member| {
+            let after = self.outdated(member, new, versions, now);
+            let before = match self.shown_by(member, old, case.api_version, versions) {
                 Some(shown) => self.outdated(member, &shown, versions, now),
+                None if says_same => after.clone(),
                 None => self.outdated(member, old, versions, now),
-            },
-            after: self.outdated(member, new, versions, now),
+            };
+            let names = Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect();
+            Unit { names, count: 1, before, after }
         });
         (Basis::Machines, units.collect())
     }

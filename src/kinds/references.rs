@@ -1,8 +1,12 @@
 //! References from one object to another, in every spelling that Cluster API uses:
 //! `infrastructureRef`, `bootstrap.configRef`, `templateRef`, `ref`, with `apiVersion` (v1beta1) or `apiGroup` (v1beta2).
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::contract::{CONFIG_MAP, INFRASTRUCTURE, SECRET};
-use crate::object::{ApiVersion, Path};
+use crate::object::{ApiVersion, Object, Path};
 use crate::tree::{Map, Value};
 
 /// What a field called `dataTemplate` means, which one provider names by name alone (CAPM3 `api/v1beta1/metal3machine_types.go`).
@@ -203,6 +207,20 @@ pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
     }
 }
 
+/// Whether an object may name a Secret or a ConfigMap as [`named`] finds them; false only where its text rules that out.
+#[must_use]
+pub(crate) fn may_name_data(object: &Object) -> bool {
+    /// Words of kinds and fields that mean one of the two, in small letters.
+    const WORDS: [&str; 8] =
+        ["secret", "configmap", "identityref", "credential", "acsendpoint", "userdata", "networkdata", "resolvconf"];
+    static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+        builder.build(WORDS).expect("a few short words can be looked for")
+    });
+    object.may_name_data(&SEARCH, "metaData")
+}
+
 /// Whether a field may mean a kind: all that do hold a word that begins so.
 fn is_telling(field: &str) -> bool {
     field.as_bytes().windows(4).any(|four| {
@@ -243,7 +261,10 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::object::Stream;
     use crate::tree::json;
 
     #[test]
@@ -275,6 +296,14 @@ mod tests {
 
     #[test]
     fn a_field_that_means_a_kind_is_told_by_four_letters() {
+        let may = |line: &str| {
+            let text = format!("apiVersion: a/v1\nkind: Config\nmetadata:\n  name: a\nspec:\n{line}\n");
+            let stream = Stream::load(&Arc::from(text.into_bytes())).expect("a stream");
+            // A template of data is neither a Secret nor a ConfigMap.
+            may_name_data(&stream.objects.objects()[0]) || line.contains("dataTemplate")
+        };
+        assert!(may("  a: {kind: Secret, name: a}") && may("  a: {kind: ConfigMap, name: a}"));
+        assert!(may(r#"  "user\u0044ata": {name: a}"#) && !may("  files: [{path: /a, content: b}]"));
         for field in [
             "identityRef",
             "cloudsSecret",
@@ -291,6 +320,7 @@ mod tests {
             "dataTemplate",
         ] {
             assert!(!kinds_by_field(field, false).is_empty(), "{field}");
+            assert!(may(&format!("  {field}: {{name: a}}")), "{field}");
         }
         for field in ["name", "credits", "date", "files", "confirm"] {
             assert!(kinds_by_field(field, false).is_empty(), "{field}");

@@ -224,6 +224,10 @@ pub(crate) fn newest(releases: &[&Release], provider: &str) -> Option<Version> {
 
 /// The name under which the versions of a provider are kept: those that are released together share one.
 pub(crate) fn canonical<'n>(releases: &[&Release], name: &'n str) -> &'n str {
+    // Nearly always it is asked by the name itself.
+    if releases.iter().any(|release| release.name == name) {
+        return name;
+    }
     let of = |name: &str| releases.iter().find(|release| release.aliases.contains(&name)).map(|release| release.name);
     of(name).unwrap_or_else(|| {
         let bare = ["infrastructure-", "cluster-api-provider-"].iter().find_map(|prefix| name.strip_prefix(prefix));

@@ -27,11 +27,18 @@ impl Classified {
 
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
     pub fn add(&mut self, other: &Self) {
+        self.add_rollouts(&other.rollouts);
+        add_new(&mut self.findings, &other.findings);
+        add_new(&mut self.warnings, &other.warnings);
+    }
+
+    /// Adds the heavier entry of each owner of what another set of versions found.
+    pub(crate) fn add_rollouts(&mut self, others: &[Rollout]) {
         let mut places: HashMap<Key, usize> = HashMap::default();
         for (place, rollout) in self.rollouts.iter().enumerate() {
             places.entry(rollout.owner.clone()).or_insert(place);
         }
-        for rollout in &other.rollouts {
+        for rollout in others {
             match places.get(&rollout.owner).and_then(|place| self.rollouts.get_mut(*place)) {
                 Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => own.clone_from(rollout),
                 Some(_) => {}
@@ -41,8 +48,6 @@ impl Classified {
                 }
             }
         }
-        add_new(&mut self.findings, &other.findings);
-        add_new(&mut self.warnings, &other.warnings);
     }
 }
 

@@ -85,6 +85,8 @@ pub struct Object {
     read: Read,
     /// What its text may say by escapes alone, once somebody has asked.
     pub(super) escapes: OnceLock<Escapes>,
+    /// Whether its text may name a Secret or a ConfigMap, once somebody has asked.
+    pub(super) names_data: OnceLock<bool>,
     /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
     form: Option<Form>,
     /// Whether the JSON text that it was read from was seen to be plain.
@@ -204,6 +206,7 @@ impl Object {
             metadata: None,
             read,
             escapes: OnceLock::new(),
+            names_data: OnceLock::new(),
             form: None,
             is_plain: false,
         })
@@ -220,6 +223,7 @@ impl Object {
             metadata: Some(metadata),
             read: Read::default(),
             escapes: OnceLock::new(),
+            names_data: OnceLock::new(),
             form: None,
             is_plain: false,
         }
@@ -250,6 +254,15 @@ impl Object {
         self.metadata_text()
             .filter(|text| text.len() <= most)
             .is_some_and(|text| yaml::holds_plain_metadata(text, is_fine))
+    }
+
+    /// Its text; `None` where it is a tree.
+    #[must_use]
+    pub(crate) fn text(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Text(bytes, document) => Some(document.of(bytes)),
+            Body::Value(_) => None,
+        }
     }
 
     /// The length of its text; `None` where it is a tree.
@@ -345,6 +358,7 @@ impl Object {
             body: Body::Value(value),
             read: Read::default(),
             escapes: OnceLock::new(),
+            names_data: OnceLock::new(),
             form: None,
             is_plain: false,
             ..self

@@ -1,5 +1,6 @@
 //! What the text of an object rules out without its tree: a word that stands nowhere in it, a key that it cannot have.
 
+use aho_corasick::AhoCorasick;
 use memchr::{memchr, memchr_iter, memchr2, memmem};
 
 use super::{Body, Object};
@@ -16,6 +17,15 @@ impl Object {
             }
             Body::Value(_) => true,
         }
+    }
+
+    /// Whether its content may name a Secret or a ConfigMap, by one of `words`, which are the same each time, or by a mark; looked for once. As
+    /// [`Self::may_say`].
+    #[must_use]
+    pub(crate) fn may_name_data(&self, words: &AhoCorasick, mark: &str) -> bool {
+        let Body::Text(bytes, span) = &self.body else { return true };
+        let text = span.of(bytes);
+        *self.names_data.get_or_init(|| says(text, mark) || words.is_match(text) || self.escapes(text).in_words)
     }
 
     /// Whether its content may hold a word at another place than as a key of its root, where it stands; false only where that is
@@ -77,16 +87,24 @@ impl Escapes {
             return Self { in_words: false, in_keys: false };
         }
         let is_encoded = may_be_encoded(text);
-        let next = || memchr_iter(b'\\', text).map(|at| text.get(at + 1).copied());
         let marked =
             || memchr_iter(b'?', text).any(|at| matches!(text.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r')));
-        let hides_word = |next| matches!(next, None | Some(b'x' | b'u' | b'U' | b'/' | b'\n' | b'\r'));
-        let hides_key = |next| match next {
-            Some(b'\n' | b'\r') => marked(),
-            next => hides_word(next),
-        };
-        Self { in_words: is_encoded || next().any(hides_word), in_keys: is_encoded || next().any(hides_key) }
+        let hides = text.last() == Some(&b'\\') || is_behind(text, |next| matches!(next, b'x' | b'u' | b'U' | b'/'));
+        let goes_on = !is_encoded && !hides && is_behind(text, |next| matches!(next, b'\n' | b'\r'));
+        Self { in_words: is_encoded || hides || goes_on, in_keys: is_encoded || hides || goes_on && marked() }
     }
+}
+
+/// Whether one of some signs stands behind a backslash anywhere in a text: JSON in quotes has one before each of its own quotes.
+fn is_behind(text: &[u8], is: impl Fn(u8) -> bool) -> bool {
+    const BLOCK: usize = 256;
+    let pairs = text.chunks(BLOCK).zip(text.get(1..).unwrap_or_default().chunks(BLOCK));
+    let mut blocks = pairs.map(|(here, next)| {
+        // No branch inside and no type but bytes, so that this is vectorised.
+        let both = here.iter().zip(next);
+        both.fold(0, |found, (byte, next)| found | (u8::from(*byte == b'\\') & u8::from(is(*next))))
+    });
+    blocks.any(|found| found != 0)
 }
 
 /// Whether a text may hold a scalar in base64, which a tag says (`!!binary`); letters of a tag may be written as numbers.

@@ -47,12 +47,21 @@ impl From<Vec<(Text, Value)>> for Entries {
 impl Entries {
     /// Where a key stands.
     pub(super) fn place(&self, key: &str) -> Option<usize> {
-        if self.list.len() <= FEWEST {
-            return self.list.iter().position(|(name, _)| name.as_str() == key);
+        match self.list.len() {
+            0..=FEWEST => self.list.iter().position(|(name, _)| name.as_str() == key),
+            _ if self.index.is_some() => self.by_index(key),
+            _ => self.by_print(key),
         }
-        if let Some(index) = &self.index {
-            return index.get(key).copied();
-        }
+    }
+
+    /// The same among many. Apart, as few maps have so many and each look would pay for it.
+    #[inline(never)]
+    fn by_index(&self, key: &str) -> Option<usize> {
+        self.index.as_ref()?.get(key).copied()
+    }
+
+    /// The same among the first [`FEW`], by a byte of each key.
+    fn by_print(&self, key: &str) -> Option<usize> {
         let wanted = print(key) * ONES;
         for (eighth, prints) in self.prints.iter().enumerate() {
             if self.list.len() <= eighth * EIGHT {

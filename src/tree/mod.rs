@@ -85,6 +85,24 @@ impl Value {
         at.step(&rest[from..])
     }
 
+    /// Whether another tree has something else at a JSON pointer of plain keys, or only one of both has something there. What is one memory
+    /// on the way is not looked into.
+    #[must_use]
+    pub(crate) fn differs_at(&self, other: &Self, pointer: &str) -> bool {
+        let (mut one, mut two) = (self, other);
+        for step in pointer.split('/').skip(1) {
+            if one.is_same(two) {
+                return false;
+            }
+            match (one.step(step), two.step(step)) {
+                (Some(below), Some(beside)) => (one, two) = (below, beside),
+                (None, None) => return false,
+                _ => return self.pointer(pointer).is_some() != other.pointer(pointer).is_some(),
+            }
+        }
+        one != two
+    }
+
     /// What stands at one step of a JSON pointer.
     fn step(&self, step: &str) -> Option<&Self> {
         match self {

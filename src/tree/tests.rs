@@ -82,6 +82,24 @@ proptest! {
     }
 
     #[test]
+    fn trees_differ_at_a_place_where_what_stands_there_does(
+        json in any_json(),
+        changed in "(/[a-c0-2]{1,2}){0,3}",
+        gone in "[a-c]",
+        pointer in "(/[a-c0-2]{1,2}){0,3}",
+    ) {
+        let one = Value::from(json);
+        let mut other = one.clone();
+        if let Some(place) = other.pointer_mut(&changed) {
+            *place = "changed".into();
+        }
+        if let Some(map) = other.as_object_mut() {
+            map.remove(&gone);
+        }
+        prop_assert_eq!(one.differs_at(&other, &pointer), one.pointer(&pointer) != other.pointer(&pointer));
+    }
+
+    #[test]
     fn a_map_keeps_the_order_that_serde_json_keeps(steps in prop::collection::vec(any_step(), 0..80)) {
         let (mut mine, mut theirs) = (Map::new(), serde_json::Map::new());
         for step in steps {

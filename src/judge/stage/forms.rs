@@ -59,6 +59,16 @@ impl<'a> Stage<'a> {
         })
     }
 
+    /// An object that nobody writes, where it is there.
+    #[must_use]
+    pub(crate) fn unwritten(&self, key: &Key, is_after: bool) -> Option<&'a Object> {
+        let key = &*self.there(key);
+        if self.pair(key).is_some() {
+            return None;
+        }
+        self.scene.view.get(key).object().or_else(|| self.rendered(key).filter(|_| is_after))
+    }
+
     /// The object before the write, in the superset form.
     #[must_use]
     pub(crate) fn before(&self, key: &Key) -> Option<Arc<Value>> {

@@ -119,6 +119,7 @@ fn unstable(plane: &Value, want: &str) -> Option<String> {
 /// The checks that are skipped: the annotation of the workers, else that of their bootstrap template.
 fn skipped(side: Side<'_>, owner: &Value, config: Option<&Key>) -> Vec<String> {
     let of = |object: &Value| annotation(object, SKIP).filter(|text| !text.is_empty()).map(str::to_owned);
+    let config = config.filter(|config| side.may(config, |object| object.may_say(SKIP)));
     let told = of(owner).or_else(|| config.and_then(|config| side.get(config)).as_deref().and_then(of));
     told.unwrap_or_default().split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

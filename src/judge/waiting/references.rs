@@ -30,7 +30,7 @@ pub(super) fn missing(side: Side<'_>, key: &Typed<'_>, owner: &Value) -> Vec<Hol
         templates.iter().filter(|template| side.is_missing(template)).map(|template| hold(why, template)).collect();
     // Data that a new Machine boots with: of a control plane it stands in its own spec, of workers in the bootstrap template.
     let named = templates.iter().find(|template| is_workers && template.group == BOOTSTRAP);
-    let named = named.and_then(|config| side.get(config));
+    let named = named.filter(|config| side.may(config, references::may_name_data)).and_then(|config| side.get(config));
     let config = if is_workers { named.as_deref() } else { Some(owner) };
     if let Some(spec) = config.and_then(|config| config.get("spec")) {
         out.extend(

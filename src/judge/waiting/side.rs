@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::model::Action;
-use crate::object::Key;
+use crate::object::{Key, Object};
 use crate::tree::Value;
 
 /// The cluster before the write, or after it.
@@ -53,6 +53,13 @@ impl<'s> Side<'s> {
             return self.stage.after(key);
         }
         self.stage.handed(key, || Some(topology::hand_down(self, key, self.stage.after(key)?)))
+    }
+
+    /// Whether an object may say something; false only where nobody writes it and its text rules that out, so that no tree has to be made.
+    /// Not for owners of Machines, to which their topology hands more than they say.
+    #[must_use]
+    pub(in crate::judge) fn may(self, key: &Key, says: impl Fn(&Object) -> bool) -> bool {
+        self.stage.unwritten(key, self.is_after).is_none_or(says)
     }
 
     /// A Cluster in the superset form; one that this write deletes is as it is now until its Machines are gone.

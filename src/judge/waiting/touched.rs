@@ -165,10 +165,11 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
 
 /// Whether both sides of a pair differ at a place.
 fn differs(pair: &Pair, place: &str) -> bool {
-    fn at<'v>(value: &'v Option<Value>, place: &str) -> Option<&'v Value> {
-        value.as_ref()?.pointer(place)
+    match (&pair.live, &pair.predicted) {
+        (Some(old), Some(new)) => old.differs_at(new, place),
+        (Some(one), None) | (None, Some(one)) => one.pointer(place).is_some(),
+        (None, None) => false,
     }
-    at(&pair.live, place) != at(&pair.predicted, place)
 }
 
 /// The Cluster of a pair.

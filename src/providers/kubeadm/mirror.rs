@@ -20,6 +20,9 @@ use crate::tree::{Value, json};
 #[derive(Debug)]
 pub(crate) struct Kubeadm;
 
+/// Where the owner names the template of its infrastructure Machines.
+const INFRASTRUCTURE_REF: &str = "/spec/machineTemplate/spec/infrastructureRef";
+
 static RULES: MirrorRules = MirrorRules {
     later: RuleId::of("kcp/later-config"),
     after: Some(RuleId::of("kcp/rollout-after")),
@@ -40,6 +43,10 @@ impl Mirror for Kubeadm {
         outdated(member, owner, versions, now)
     }
 
+    fn compared(&self) -> &'static [&'static str] {
+        &["/spec/version", "/spec/rollout", "/spec/kubeadmConfigSpec", INFRASTRUCTURE_REF]
+    }
+
     fn derived(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)> {
         derived(owner, versions, now)
     }
@@ -53,7 +60,7 @@ impl Mirror for Kubeadm {
     /// Since 1.12 a template that is not there stops the controller before anything is compared (`desired_state.go`
     /// ComputeDesiredInfraMachine); before, it stops at the next Machine.
     fn needed<'o>(&self, owner: &'o Value) -> Option<&'o Value> {
-        owner.pointer("/spec/machineTemplate/spec/infrastructureRef")
+        owner.pointer(INFRASTRUCTURE_REF)
     }
 
     fn doubt(&self, path: &Path, basis: Basis, new: &Value) -> Option<Doubt> {
@@ -249,7 +256,7 @@ fn derived(owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u
 /// A Machine that the owner would have made.
 #[must_use]
 fn made(owner: &Value, join: bool, versions: &Versions, now: Timestamp) -> Member {
-    let reference = owner.pointer("/spec/machineTemplate/spec/infrastructureRef").unwrap_or(&Value::Null);
+    let reference = owner.pointer(INFRASTRUCTURE_REF).unwrap_or(&Value::Null);
     let mut machine = json!({
         "metadata": {"creationTimestamp": derived_creation(owner, now)},
         "spec": {"version": owner.pointer("/spec/version"), "bootstrap": {"configRef": {"kind": "KubeadmConfig"}}},
@@ -277,4 +284,62 @@ pub(crate) fn clone_of(reference: &Value) -> Value {
         "cluster.x-k8s.io/cloned-from-name": text(reference, "/name").unwrap_or_default(),
         "cluster.x-k8s.io/cloned-from-groupkind": group_kind_of(reference),
     }}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The owner of these tests, with something at each place.
+    fn owner() -> Value {
+        json!({
+            "metadata": {"annotations": {"a": "1"}},
+            "spec": {
+                "replicas": 3, "version": "v1.33.4", "rollout": {"before": {"certificatesExpiryDays": 30}},
+                "machineTemplate": {
+                    "metadata": {"labels": {"a": "1"}},
+                    "spec": {
+                        "deletion": {"nodeDrainTimeoutSeconds": 10},
+                        "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "A", "name": "a"},
+                    },
+                },
+                "kubeadmConfigSpec": {"files": [{"path": "/a", "content": "a"}], "clusterConfiguration": {"imageRepository": "a"}},
+                "remediation": {"maxRetry": 1},
+            },
+        })
+    }
+
+    #[test]
+    fn machines_are_out_of_date_for_what_is_compared_and_for_nothing_else() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+        for version in ["v1.14.2", "v1.11.0", "v1.9.6"] {
+            let versions = Versions::told("cluster-api", version);
+            let mut member = made(&owner(), true, &versions, now);
+            member.machine["status"] = json!({"certificatesExpiryDate": "2026-03-01T00:00:00Z"});
+            let causes = |place: &str, value: Value| {
+                let mut owner = owner();
+                *owner.pointer_mut(place).expect("a place of it") = value;
+                outdated(&member, &owner, &versions, now)
+            };
+            for (place, value) in [
+                ("/spec/version", json!("v1.34.0")),
+                ("/spec/rollout/before/certificatesExpiryDays", json!(90)),
+                ("/spec/kubeadmConfigSpec/files/0/content", json!("b")),
+                ("/spec/kubeadmConfigSpec/clusterConfiguration/imageRepository", json!("b")),
+                ("/spec/machineTemplate/spec/infrastructureRef/name", json!("b")),
+            ] {
+                assert!(Kubeadm.compared().iter().any(|compared| place.starts_with(compared)), "{place}");
+                assert!(!causes(place, value).is_empty(), "{place} of {version}");
+            }
+            for (place, value) in [
+                ("/metadata/annotations/a", json!("2")),
+                ("/spec/replicas", json!(5)),
+                ("/spec/machineTemplate/metadata/labels/a", json!("2")),
+                ("/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds", json!(20)),
+                ("/spec/remediation/maxRetry", json!(2)),
+            ] {
+                assert!(causes(place, value).is_empty(), "{place} of {version}");
+            }
+        }
+    }
 }
