@@ -25,6 +25,8 @@ struct Probe {
 const PROBES: &[Probe] = &[
     Probe { name: "workers of one cluster, with Machines", start: 30, options: &[], sides: sides::workers },
     Probe { name: "items of a list under server-side apply", start: 100, options: APPLY, sides: sides::applied_items },
+    Probe { name: "control planes of one cluster", start: 15, options: &[], sides: sides::planes },
+    Probe { name: "clusters of one name in many namespaces", start: 10, options: &[], sides: sides::namesakes },
     Probe { name: "files of a control plane", start: 200, options: &[], sides: sides::files },
     Probe { name: "commands of a control plane", start: 200, options: &[], sides: sides::commands },
     Probe { name: "arguments of the API server", start: 100, options: &[], sides: sides::arguments },

@@ -53,6 +53,40 @@ fn control_plane(out: &mut String, metadata: &str, version: &str) {
     );
 }
 
+/// The label that says which Cluster a control plane belongs to, and what follows its head.
+const OF_CLUSTER: &str = "  labels: {cluster.x-k8s.io/cluster-name: c}\n";
+const CONFIG: &str = "    format: cloud-config\n";
+
+/// Control planes that all belong to one Cluster.
+pub(crate) fn planes(count: usize) -> (String, String) {
+    let side = |version: &str| {
+        text(count, |out, place| {
+            let mut one = String::new();
+            control_plane(&mut one, OF_CLUSTER, version);
+            out.push_str(&one.replace("name: cp\n", &format!("name: cp-{place}\n")));
+            out.push_str(CONFIG);
+        })
+    };
+    (side("v1.31.0"), side("v1.32.0"))
+}
+
+/// Clusters of one name, each in a namespace of its own.
+pub(crate) fn namesakes(count: usize) -> (String, String) {
+    const PLANE: &str =
+        "controlPlaneRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, name: cp}";
+    let side = |version: &str| {
+        text(count, |out, place| {
+            let mut one = String::new();
+            cluster(&mut one, "c", PLANE);
+            control_plane(&mut one, "", version);
+            one.push_str(CONFIG);
+            machine_deployment(&mut one, "c", "md", version);
+            out.push_str(&one.replace("namespace: n", &format!("namespace: n-{place}")));
+        })
+    };
+    (side("v1.31.0"), side("v1.32.0"))
+}
+
 pub(crate) fn files(count: usize) -> (String, String) {
     let side = |last: &str| {
         let mut out = String::new();

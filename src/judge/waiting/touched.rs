@@ -37,10 +37,11 @@ const TEMPLATE_HASH: &str = "machine-template-hash";
 
 /// What starts among the Machines of owners that do not stand in the write.
 pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
-    let mut keys: BTreeSet<Key> = BTreeSet::new();
+    let mut reached = Reached::default();
     for pair in stage.pairs.iter().filter(|pair| matches!(pair.action, Action::Create | Action::Update)) {
-        reached(stage, pair, &mut |key| keys.extend([key.clone()]));
+        reached.add(stage, pair);
     }
+    let mut keys = reached.owners(stage);
     keys.extend(hosts::reached(stage));
     keys.retain(|key| stage.pair(key).is_none());
     let assess = |key: &Key| {
@@ -53,38 +54,58 @@ pub(super) fn owners(stage: &Stage<'_>) -> Vec<Lifted> {
     parallel::map(&keys, assess).into_iter().flatten().collect()
 }
 
-/// Hands on the owners that an object of the write may let go.
-fn reached(stage: &Stage<'_>, pair: &Pair, add: &mut dyn FnMut(&Key)) {
-    let key = &pair.key;
-    match kind(key).role {
-        // A topology hands annotations to its owners.
-        Role::Cluster if changes_pause(pair) || differs(pair, "/spec/topology") => {
-            stage.owners_of(key).into_iter().for_each(add);
-        }
-        Role::Class if differs(pair, "/spec") => {
-            let clusters = stage.clusters_of_class(key);
-            clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).for_each(add);
-        }
-        _ if key.group == CONTROL_PLANE => {
-            let cluster = stage.after(key).and_then(|owner| stage.cluster_of(key, &owner));
-            let all = cluster.map(|cluster| stage.owners_of(&cluster).into_iter().cloned().collect::<Vec<_>>());
-            all.unwrap_or_default().iter().filter(|key| kind(key).role == Role::Deployment).for_each(add);
-        }
-        Role::Template | Role::Data => {
-            let is_said = |value: &Option<Value>| {
-                value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
-            };
-            if pair.action == Action::Update && is_said(&pair.live) == is_said(&pair.predicted) {
-                return;
+/// The owners that objects of a write may let go.
+#[derive(Default)]
+struct Reached {
+    /// By themselves.
+    owners: BTreeSet<Key>,
+    /// All owners of these Clusters.
+    clusters: BTreeSet<Key>,
+    /// The MachineDeployments of these Clusters. Many writes may reach one Cluster, which is asked once.
+    deployments: BTreeSet<Key>,
+}
+
+impl Reached {
+    /// Adds the owners that an object of the write may let go.
+    fn add(&mut self, stage: &Stage<'_>, pair: &Pair) {
+        let key = &pair.key;
+        match kind(key).role {
+            // A topology hands annotations to its owners.
+            Role::Cluster if changes_pause(pair) || differs(pair, "/spec/topology") => {
+                self.clusters.insert(key.clone());
             }
-            for reference in stage.referrers(key) {
-                add(&reference.from);
-                if is_config_template(&reference.from) {
-                    stage.referrers(&reference.from).into_iter().for_each(|above| add(&above.from));
-                }
+            Role::Class if differs(pair, "/spec") => self.clusters.extend(stage.clusters_of_class(key)),
+            _ if key.group == CONTROL_PLANE => {
+                self.deployments.extend(stage.after(key).and_then(|owner| stage.cluster_of(key, &owner)));
+            }
+            Role::Template | Role::Data => self.add_referrers(stage, pair),
+            _ => {}
+        }
+    }
+
+    /// Adds who refers to a template or to data: what these say of preflight checks counts for them.
+    fn add_referrers(&mut self, stage: &Stage<'_>, pair: &Pair) {
+        let is_said = |value: &Option<Value>| {
+            value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
+        };
+        if pair.action == Action::Update && is_said(&pair.live) == is_said(&pair.predicted) {
+            return;
+        }
+        for reference in stage.referrers(&pair.key) {
+            self.owners.insert(reference.from.clone());
+            if is_config_template(&reference.from) {
+                self.owners.extend(stage.referrers(&reference.from).into_iter().map(|above| above.from.clone()));
             }
         }
-        _ => {}
+    }
+
+    /// All of them.
+    fn owners(self, stage: &Stage<'_>) -> BTreeSet<Key> {
+        let Self { mut owners, clusters, deployments } = self;
+        owners.extend(clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).cloned());
+        let of_clusters = deployments.iter().flat_map(|cluster| stage.owners_of(cluster));
+        owners.extend(of_clusters.filter(|owner| kind(owner).role == Role::Deployment).cloned());
+        owners
     }
 }
 
