@@ -15,6 +15,7 @@ use crate::compare::Pair;
 use crate::hashed::{HashMap, HashSet};
 use crate::host::HostKind;
 use crate::judge::Scene;
+use crate::judge::topology::Member;
 use crate::judge::verdict::Answer;
 use crate::kinds::Versions;
 use crate::kinds::gates::State;
@@ -101,6 +102,8 @@ struct Shared<'a> {
     groups: Kept<Key, Arc<Groups>>,
     /// The workers of a Cluster for which others wait, before and after the write.
     stalled: Kept<(Key, bool), Arc<Vec<Stalled>>>,
+    /// The clusters of some classes, with what becomes of their parts.
+    of_classes: Kept<Vec<Key>, Arc<Vec<Member>>>,
     /// Who may update Machines in place.
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
@@ -165,6 +168,11 @@ impl<'a> Stage<'a> {
         make: impl FnOnce() -> Arc<Vec<Stalled>>,
     ) -> Arc<Vec<Stalled>> {
         self.shared.stalled.get(self.versions.case(), &(cluster.clone(), is_after), make)
+    }
+
+    /// The clusters of some classes, with what becomes of their parts, made once.
+    pub(crate) fn members_of(&self, classes: &[Key], make: impl FnOnce() -> Arc<Vec<Member>>) -> Arc<Vec<Member>> {
+        self.shared.of_classes.get(self.versions.case(), classes, make)
     }
 
     /// Who may update Machines in place, looked for once.

@@ -43,6 +43,7 @@ use crate::kinds::fields::text;
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
+use crate::parallel;
 use crate::providers::kind;
 use crate::tree::{Value, json};
 
@@ -114,7 +115,7 @@ fn unruled(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Ans
 pub(crate) fn of_class(stage: &Stage<'_>, key: &Key) -> Option<Answer> {
     stage.remember(key, "class", || {
         let classes = classes_of(stage, key);
-        (!classes.is_empty()).then(|| of_all(stage, key, &classes, &clusters(stage, &classes)))
+        (!classes.is_empty()).then(|| of_all(stage, key, &classes, &members(stage, &classes)))
     })
 }
 
@@ -129,26 +130,37 @@ fn classes_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
     out
 }
 
-/// The clusters of some classes as they were, with what becomes of their parts.
-fn clusters(stage: &Stage<'_>, classes: &[Key]) -> Vec<(Key, Arc<Value>, Vec<Fate>)> {
-    let mut out = Vec::new();
-    for cluster in classes.iter().flat_map(|class| stage.clusters_of_class(class)) {
-        if let (Some(old), Some(new)) = (stage.before(&cluster), stage.after(&cluster)) {
-            let of = |old: &Value, new: &Value| cluster_fates(stage, &cluster, old, &inputs(old, new));
-            let mut fates = of(&old, &new);
-            let [old, new] = [old, new].map(|side| stored(stage, &cluster, side));
-            if let Some(name) = old.1.as_deref().or(new.1.as_deref()) {
-                let with_defaults = of(&old.0, &new.0);
-                fates = if heaviest(&fates) == heaviest(&with_defaults) {
-                    with_defaults
-                } else {
-                    vec![maybe_stored(stage, &cluster, name)]
-                };
-            }
-            out.push((cluster, old.0, fates));
-        }
+/// A Cluster of a class as it was, and what becomes of its parts.
+#[derive(Debug)]
+pub(crate) struct Member {
+    key: Key,
+    old: Arc<Value>,
+    fates: Vec<Fate>,
+}
+
+/// The clusters of some classes, looked at once: each leaf of a class asks, and so does its weight.
+fn members(stage: &Stage<'_>, classes: &[Key]) -> Arc<Vec<Member>> {
+    stage.members_of(classes, || {
+        let clusters: Vec<Key> = classes.iter().flat_map(|class| stage.clusters_of_class(class)).collect();
+        Arc::new(parallel::map(&clusters, |cluster| member(stage, cluster)).into_iter().flatten().collect())
+    })
+}
+
+/// A cluster of a class that is there before and after the write.
+fn member(stage: &Stage<'_>, cluster: &Key) -> Option<Member> {
+    let (old, new) = (stage.before(cluster)?, stage.after(cluster)?);
+    let of = |old: &Value, new: &Value| cluster_fates(stage, cluster, old, &inputs(old, new));
+    let mut fates = of(&old, &new);
+    let [old, new] = [old, new].map(|side| stored(stage, cluster, side));
+    if let Some(name) = old.1.as_deref().or(new.1.as_deref()) {
+        let with_defaults = of(&old.0, &new.0);
+        fates = if heaviest(&fates) == heaviest(&with_defaults) {
+            with_defaults
+        } else {
+            vec![maybe_stored(stage, cluster, name)]
+        };
     }
-    out
+    Some(Member { key: cluster.clone(), old: old.0, fates })
 }
 
 /// The weightiest effect of some fates.
@@ -197,7 +209,7 @@ fn stored(stage: &Stage<'_>, key: &Key, mut cluster: Arc<Value>) -> (Arc<Value>,
 }
 
 /// One answer for all clusters of some classes.
-fn of_all(stage: &Stage<'_>, key: &Key, classes: &[Key], all: &[(Key, Arc<Value>, Vec<Fate>)]) -> Answer {
+fn of_all(stage: &Stage<'_>, key: &Key, classes: &[Key], all: &[Member]) -> Answer {
     let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
     if all.is_empty() {
         if let Some(answer) = unread::clusters(stage, key, classes) {
@@ -207,10 +219,9 @@ fn of_all(stage: &Stage<'_>, key: &Key, classes: &[Key], all: &[(Key, Arc<Value>
             format!("no cluster of the class {} was read, so nothing is replaced by it now", names.join(", "));
         return Answer::known(stage.rules, Effect::None, RuleId::of("class/no-clusters")).saying(because);
     }
-    let touched: Vec<String> =
-        all.iter().filter(|(_, _, fates)| !fates.is_empty()).map(|(key, ..)| key.name.clone()).collect();
-    let first = all.iter().max_by_key(|(_, _, fates)| fates.iter().map(|fate| fate.answer.effect).max());
-    let Some((key, _, fates)) = first.filter(|(_, _, fates)| !fates.is_empty()) else {
+    let touched: Vec<String> = all.iter().filter(|one| !one.fates.is_empty()).map(|one| one.key.name.clone()).collect();
+    let first = all.iter().max_by_key(|one| heaviest(&one.fates));
+    let Some(Member { key, fates, .. }) = first.filter(|one| !one.fates.is_empty()) else {
         let because = format!("{} of the class come out the same, so nothing is replaced", counted(all.len()));
         return Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because);
     };

@@ -10,7 +10,7 @@ use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, Holds};
 use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
-use crate::judge::topology::{classes_of, cluster_fates, clusters};
+use crate::judge::topology::{Member, classes_of, cluster_fates, members};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
@@ -23,6 +23,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
+use crate::parallel;
 use crate::providers::{kind, machines, typed};
 use crate::tree::{Value, json};
 
@@ -30,8 +31,9 @@ use crate::tree::{Value, json};
 #[must_use]
 pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Rollout> {
     if kind(key).role != Role::Cluster {
-        let all = clusters(stage, &classes_of(stage, key));
-        return all.iter().flat_map(|(key, cluster, fates)| of_fates(stage, key, (cluster, cluster), fates)).collect();
+        let all = members(stage, &classes_of(stage, key));
+        let weight = |Member { key, old, fates }: &Member| of_fates(stage, key, (old, old), fates);
+        return parallel::map(&all, weight).into_iter().flatten().collect();
     }
     if class_of(key, old).is_none() {
         return Vec::new();
