@@ -1,6 +1,7 @@
 //! What a person approved: holds of the very change, cluster, release and gates that an approval names become warnings. It lifts
 //! nothing that is undecided, and no gate that was not failing when it was given.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -254,7 +255,7 @@ fn more(judged: &Judged<'_>, approval: &Approval) -> Option<(Standing, String)> 
 
 /// Machines of several owners, each counted once; `None` where the number of one owner's is not known.
 #[must_use]
-pub(crate) fn machines(rollouts: &[Rollout]) -> Option<u64> {
+pub(crate) fn machines<R: Borrow<Rollout>>(rollouts: &[R]) -> Option<u64> {
     counted(rollouts).try_fold(0_u64, |sum, rollout| Some(sum.saturating_add(rollout.machines?)))
 }
 

@@ -4,6 +4,8 @@
 use jiff::Timestamp;
 
 use super::{Judged, clusters};
+use std::sync::Arc;
+
 use crate::compare::{Action, Change, Pair};
 use crate::hashed::HashSet;
 use crate::impact::Rollout;
@@ -162,7 +164,7 @@ fn is_same_end(cause: &str, change: &Change) -> bool {
 
 /// Machines that these changes take, each counted once; `None` where a number is not known.
 fn machines(judged: &Judged<'_>, fits: &[(&Pair, &Change)]) -> Option<u64> {
-    let takes = |rollout: &&Rollout| {
+    let takes = |rollout: &&Arc<Rollout>| {
         fits.iter().any(|(pair, _)| {
             let whole = pair.key == contract::cluster(rollout.owner.namespace.as_deref(), &rollout.cluster);
             rollout.owner == pair.key || whole

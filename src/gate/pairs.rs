@@ -11,6 +11,7 @@ use crate::kinds::fields::{cluster_name, text};
 use crate::kinds::references::references;
 use crate::model::{Action, Decision, Effect, Reason};
 use crate::object::Key;
+use crate::parallel;
 use crate::providers::{kind, kubeadm, rke2};
 use crate::tree::Value;
 
@@ -41,15 +42,16 @@ impl Family {
 /// A reason for each owner that a write makes or changes and that does not fit.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
-    let owners: Vec<&Pair> = judged.pairs.iter().filter(|pair| is_asked(pair)).collect();
+    let asked = parallel::map(judged.pairs, is_asked);
+    let owners: Vec<&Pair> =
+        judged.pairs.iter().zip(asked).filter(|(_, is_asked)| *is_asked).map(|(pair, _)| pair).collect();
     if answer == Decision::Allow || owners.is_empty() {
         return Vec::new();
     }
     let after = After::of(judged);
     let planes: BTreeMap<_, Key> = after.planes().into_iter().collect();
-    let mut out = Vec::new();
-    for pair in owners {
-        let Some(owner) = pair.predicted.as_ref() else { continue };
+    let of_pair = |pair: &&Pair| -> Vec<Reason> {
+        let Some(owner) = pair.predicted.as_ref() else { return Vec::new() };
         let home = cluster_name(owner).map(|name| (pair.key.namespace.clone(), name.to_owned()));
         let plane = home.and_then(|home| planes.get(&home));
         let said = [
@@ -57,12 +59,13 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
             foreign(&pair.key, owner).map(|what| (answer, what)),
             image(&after, &pair.key, owner).map(|what| (answer.min(Decision::Warn), what)),
         ];
-        out.extend(said.into_iter().flatten().map(|(answer, what)| {
+        let reason = |(answer, what)| {
             let message = format!("{}: {what}", pair.key);
             Reason::new("version", answer, message).with_next("rollgate explain version".to_owned()).of(&pair.key)
-        }));
-    }
-    out
+        };
+        said.into_iter().flatten().map(reason).collect()
+    };
+    parallel::map(&owners, of_pair).into_iter().flatten().collect()
 }
 
 /// Whether a write makes an owner of Machines, or changes what makes its Nodes or in which version.

@@ -13,6 +13,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::{self, CONTROL_PLANE};
 use crate::model::{Decision, Effect, Reason, Together};
 use crate::object::Key;
+use crate::parallel;
 use crate::providers::core::PREFLIGHT;
 use crate::providers::kind;
 use crate::report::plural;
@@ -37,9 +38,9 @@ pub(crate) fn together(judged: &Judged<'_>) -> Vec<Together> {
 }
 
 /// Asks something of each cluster of which Machines are replaced: its namespace, the Cluster before and after the write, its rollouts.
-fn of_clusters<'j, T>(
+fn of_clusters<'j, T: Send>(
     judged: &'j Judged<'_>,
-    ask: impl Fn(Option<&'j str>, [Option<Value>; 2], &[&'j Rollout]) -> Option<T>,
+    ask: impl Fn(Option<&'j str>, [Option<Value>; 2], &[&'j Rollout]) -> Option<T> + Sync,
 ) -> Vec<T> {
     let mut clusters: BTreeMap<(Option<&str>, &str), Vec<&Rollout>> = BTreeMap::new();
     for rollout in judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout) {
@@ -50,14 +51,16 @@ fn of_clusters<'j, T>(
     for pair in judged.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster) {
         written.entry(&pair.key.name).or_default().push(pair);
     }
-    let one = |((namespace, name), rollouts): ((Option<&'j str>, &str), Vec<&'j Rollout>)| {
+    let clusters: Vec<_> = clusters.into_iter().collect();
+    let one = |((namespace, name), rollouts): &((Option<&'j str>, &str), Vec<&'j Rollout>)| {
+        let (namespace, name) = (*namespace, *name);
         let is_it = |pair: &&&Pair| pair.key.namespace.as_deref() == namespace || pair.key.namespace.is_none();
         let pair = written.get(name).and_then(|pairs| pairs.iter().find(is_it)).copied();
         let live = || live_owner(judged, &contract::cluster(namespace, name));
         let sides = pair.map_or_else(|| [live(), live()], |pair| [pair.live.clone(), pair.predicted.clone()]);
-        ask(namespace, sides, &rollouts)
+        ask(namespace, sides, rollouts)
     };
-    clusters.into_iter().filter_map(one).collect()
+    parallel::map(&clusters, one).into_iter().flatten().collect()
 }
 
 /// The reason, where the owners that roll leave too few Machines.

@@ -2,6 +2,7 @@
 //! kube-vip says it by a Lease, MetalLB by a `ServiceL2Status`; an address of a Node itself moves nowhere.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::speakers::Speakers;
 use super::workload::{self, Blind, Member};
@@ -30,7 +31,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow {
         return Vec::new();
     }
-    let of_plane = |rollout: &&Rollout| {
+    let of_plane = |rollout: &&Arc<Rollout>| {
         rollout.owner.group == CONTROL_PLANE
             && matches!(rollout.effect, Effect::Rollout | Effect::Scale | Effect::Unknown)
             && workload::drains(rollout)

@@ -1,18 +1,21 @@
 //! Counting Machines over a whole write: what goes with its Cluster is counted there, and not once more at its owner.
 
+use std::borrow::Borrow;
+
 use crate::hashed::HashSet;
 use crate::kinds::Role;
 use crate::model::{Effect, Rollout};
 use crate::providers::kind;
 
 /// The entries in which each Machine stands once: what a Cluster that is deleted takes with it is in its own count.
-pub(crate) fn counted(rollouts: &[Rollout]) -> impl Iterator<Item = &Rollout> {
-    let gone: HashSet<(Option<&str>, &str)> = rollouts
-        .iter()
+pub(crate) fn counted<R: Borrow<Rollout>>(rollouts: &[R]) -> impl Iterator<Item = &Rollout> {
+    let all = rollouts.iter().map(Borrow::borrow);
+    let gone: HashSet<(Option<&str>, &str)> = all
+        .clone()
         .filter(|rollout| rollout.effect == Effect::Delete && is_cluster(rollout))
         .map(|rollout| (rollout.owner.namespace.as_deref(), rollout.owner.name.as_str()))
         .collect();
-    rollouts.iter().filter(move |rollout| {
+    all.filter(move |rollout: &&Rollout| {
         let cluster = (rollout.owner.namespace.as_deref(), rollout.cluster.as_str());
         is_cluster(rollout) || !gone.contains(&cluster)
     })

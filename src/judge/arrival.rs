@@ -30,7 +30,7 @@ pub(super) fn created(
     }
     let owned = owned(stage, key);
     if let Some(taken) = adoption::by_new(stage, key, new) {
-        out.rollouts.extend(taken.rollout);
+        out.weigh(taken.rollout);
         let answer = Answer {
             waits: taken.waits,
             ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)

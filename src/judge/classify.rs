@@ -17,7 +17,7 @@ use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::Lifted;
 use crate::judge::{Scene, dangling, deletions, half_applied, open, templates, topology, waiting};
-use crate::kinds::{Kind, Role, Typed, gates};
+use crate::kinds::{Kind, Role, Typed, Versions, gates};
 use crate::model::Classified;
 use crate::model::Effect;
 use crate::model::Finding;
@@ -33,26 +33,10 @@ use crate::tree::Value;
 pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rules: &Rules) -> Classified {
     let possible = open::candidates(scene, pairs, rules);
     keep(pairs, &possible, refuses_unknown(scene));
-    let mut known: Option<(Stage<'_>, Judged)> = None;
-    let mut runs = possible.into_iter().map(|versions| {
-        let older: Vec<(String, String)> =
-            versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
-        let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
-        let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
-        let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged, &again)));
-        known = Some((stage, judged));
-        (run, older)
-    });
-    let first = runs.next();
-    let (mut outcomes, mut out) = first.as_ref().map(|(run, _)| Run::clone(run)).unwrap_or_default();
-    let mut met: Vec<Arc<Run>> = first.into_iter().map(|(run, _)| run).collect();
+    let (mut outcomes, mut out, others) = runs(possible, pairs, &again, scene, rules);
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
-    for (run, older) in runs {
-        // What comes out as for a set before it says nothing new.
-        if met.iter().any(|other| Arc::ptr_eq(other, &run)) {
-            continue;
-        }
+    for (run, older) in others {
         let (others, other) = &*run;
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
@@ -74,11 +58,6 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
         } else {
             out.add_rollouts(&other.rollouts);
         }
-        met.push(run);
-    }
-    if let Some((stage, judged)) = known {
-        stage.discard();
-        parallel::discard((judged.pairs, judged.runs), pairs.len());
     }
     out.warnings.extend(differ.into_iter().map(|(name, version)| {
         format!(
@@ -108,6 +87,39 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     pairs.retain(|pair| place.next().is_some_and(|place| place < changed) || pair.effect == Effect::Rejected);
     out.findings.extend(half_applied::finding(pairs, scene.world));
     out
+}
+
+/// What the first set of versions says, and each of the others that says something else, with the versions that it only tries.
+fn runs(
+    possible: Vec<Versions>,
+    pairs: &[Pair],
+    again: &[Pair],
+    scene: &Scene<'_>,
+    rules: &Rules,
+) -> (Vec<Arc<Outcome>>, Classified, impl Iterator<Item = (Arc<Run>, Vec<(String, String)>)>) {
+    let mut known: Option<(Stage<'_>, Judged)> = None;
+    let mut runs: Vec<(Arc<Run>, Vec<(String, String)>)> = Vec::new();
+    for versions in possible {
+        let older: Vec<(String, String)> =
+            versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
+        let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
+        let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
+        let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged, again)));
+        // What comes out as for a set before it says nothing new.
+        if !runs.iter().any(|(other, _)| Arc::ptr_eq(other, &run)) {
+            runs.push((run, older));
+        }
+        known = Some((stage, judged));
+    }
+    if let Some((stage, judged)) = known {
+        stage.discard();
+        // Here the runs are held alone from now on.
+        drop(judged.runs);
+        parallel::discard(judged.pairs, pairs.len());
+    }
+    let mut runs = runs.into_iter();
+    let (outcomes, out) = runs.next().map(|(run, _)| Arc::unwrap_or_clone(run)).unwrap_or_default();
+    (outcomes, out, runs)
 }
 
 /// What one set of versions says: an outcome a pair, and what was found beside them.
@@ -152,6 +164,8 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged, again: &[Pair]) -> Run {
         let judge = || judged.pairs.get(case, place, || Arc::new(one(stage, &typed(&pair.key), pair)));
         (!is_renamed(pair)).then(judge)
     });
+    // Only a template that is renamed asks what its owners do.
+    let asks_owners = stage.pairs.iter().any(is_renamed);
     let mut moved: BTreeMap<Key, Effect> = BTreeMap::new();
     let (mut open, mut lifted) = (Vec::new(), Vec::new());
     for (pair, found) in stage.pairs.iter().zip(&found) {
@@ -159,7 +173,7 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged, again: &[Pair]) -> Run {
         out.extend(found.beside.clone());
         lifted.extend(found.lifted.clone());
         open.push((&pair.key, found.open.as_slice()));
-        let reference = found.is_owner.then(|| moved_reference(pair, &found.outcome.answers));
+        let reference = (asks_owners && found.is_owner).then(|| moved_reference(pair, &found.outcome.answers));
         moved.extend(reference.map(|effect| (pair.key.clone(), effect)));
     }
     out.findings.extend(judged.dangling.get(case, &(), || Arc::new(dangling::findings(stage))).iter().cloned());

@@ -1,6 +1,7 @@
 //! What judging found beside the effects of the pairs.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use super::{Finding, Rollout};
 use crate::hashed::{HashMap, HashSet};
@@ -9,8 +10,8 @@ use crate::object::Key;
 /// What the mirrors and packs found out beside the effects that they wrote into the pairs.
 #[derive(Debug, Clone, Default)]
 pub struct Classified {
-    /// Weight of it all, an entry per owner whose Machines are replaced or destroyed.
-    pub rollouts: Vec<Rollout>,
+    /// Weight of it all, an entry per owner whose Machines are replaced or destroyed; shared by all sets of versions that find it.
+    pub rollouts: Vec<Arc<Rollout>>,
     /// Findings of their own: pending, perpetual, silent no-op, renamed with equal content, template removed in use.
     pub findings: Vec<Finding>,
     /// What a person should know and nobody is held for.
@@ -18,6 +19,11 @@ pub struct Classified {
 }
 
 impl Classified {
+    /// Adds the weight of owners.
+    pub(crate) fn weigh(&mut self, rollouts: impl IntoIterator<Item = Rollout>) {
+        self.rollouts.extend(rollouts.into_iter().map(Arc::new));
+    }
+
     /// Adds what was found about another object.
     pub fn extend(&mut self, other: Self) {
         self.rollouts.extend(other.rollouts);
@@ -33,21 +39,20 @@ impl Classified {
     }
 
     /// Adds the heavier entry of each owner of what another set of versions found.
-    pub(crate) fn add_rollouts(&mut self, others: &[Rollout]) {
-        let mut places: HashMap<Key, usize> = HashMap::default();
-        for (place, rollout) in self.rollouts.iter().enumerate() {
-            places.entry(rollout.owner.clone()).or_insert(place);
+    pub(crate) fn add_rollouts(&mut self, others: &[Arc<Rollout>]) {
+        let mut theirs: HashMap<&Key, &Arc<Rollout>> = HashMap::default();
+        for other in others {
+            theirs.entry(&other.owner).or_insert(other);
         }
-        for rollout in others {
-            match places.get(&rollout.owner).and_then(|place| self.rollouts.get_mut(*place)) {
-                Some(own) if (rollout.effect, rollout.machines) > (own.effect, own.machines) => own.clone_from(rollout),
-                Some(_) => {}
-                None => {
-                    places.insert(rollout.owner.clone(), self.rollouts.len());
-                    self.rollouts.push(rollout.clone());
-                }
+        for own in &mut self.rollouts {
+            if let Some(other) = theirs.remove(&own.owner)
+                && (other.effect, other.machines) > (own.effect, own.machines)
+            {
+                own.clone_from(other);
             }
         }
+        let is_new = |other: &&Arc<Rollout>| theirs.get(&other.owner).is_some_and(|new| std::ptr::eq(*new, *other));
+        self.rollouts.extend(others.iter().filter(is_new).cloned());
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
@@ -89,7 +90,7 @@ pub(crate) fn build(parts: Parts<'_>) -> Report {
         warnings,
         objects: parts.pairs.iter().filter(is_shown).map(object).collect(),
         ignored: Vec::new(),
-        rollouts: parts.classified.rollouts,
+        rollouts: parts.classified.rollouts.into_iter().map(Arc::unwrap_or_clone).collect(),
         together: parts.together,
         server_dry_run: None,
         upgrade: None,
@@ -195,7 +196,7 @@ impl std::fmt::Debug for Marks<'_> {
 #[must_use]
 pub(crate) fn digest(
     pairs: &[Pair],
-    rollouts: &[Rollout],
+    rollouts: &[Arc<Rollout>],
     steps: &[String],
     pending: &(dyn Fn(&Key) -> Option<Value> + Sync),
     marks: Marks<'_>,

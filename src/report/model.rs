@@ -17,6 +17,7 @@ use crate::compare::{Action, Basis, Within};
 use crate::host::HostKind;
 use crate::model::{self, Decision, Effect, Finding, Reason, Rollout, Together, Touches, Upgrade};
 use crate::object::{Key, Location};
+use crate::parallel;
 use crate::tree::Value;
 
 /// Everything that one run has to say.
@@ -353,37 +354,36 @@ impl LiveReport {
 
 impl Report {
     /// Hands every free text to `change`, so that one place can hide what must not be said.
-    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
-        for reason in &mut self.reasons {
+    pub fn each_text(&mut self, change: impl Fn(&mut String) + Send + Sync) {
+        parallel::each(&mut self.reasons, |reason| {
             change(&mut reason.message);
-            reason.remedy.iter_mut().for_each(&mut change);
-            reason.about.path.iter_mut().for_each(&mut change);
-        }
+            reason.remedy.iter_mut().for_each(&change);
+            reason.about.path.iter_mut().for_each(&change);
+        });
         for finding in &mut self.findings {
             change(&mut finding.message);
-            finding.about.path.iter_mut().for_each(&mut change);
+            finding.about.path.iter_mut().for_each(&change);
         }
         for approval in &mut self.approvals {
             change(&mut approval.message);
-            approval.reason.iter_mut().for_each(&mut change);
+            approval.reason.iter_mut().for_each(&change);
         }
         if let Some(glass) = &mut self.break_glass {
-            [&mut glass.reason, &mut glass.message].into_iter().for_each(&mut change);
+            [&mut glass.reason, &mut glass.message].into_iter().for_each(&change);
         }
-        self.warnings.iter_mut().for_each(&mut change);
-        self.upgrade.iter_mut().for_each(|upgrade| upgrade.each_text(&mut change));
-        for object in &mut self.objects {
+        self.warnings.iter_mut().for_each(&change);
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.each_text(&change));
+        parallel::each(&mut self.objects, |object| {
             change(&mut object.because);
             object.changes.iter_mut().for_each(|one| change(&mut one.because));
-        }
+        });
         let answers = self.server_dry_run.iter_mut().flat_map(|answers| &mut answers.objects);
         answers.for_each(|object| change(&mut object.because));
-        self.together.iter_mut().flat_map(|one| &mut one.waits).for_each(&mut change);
-        self.rollouts
-            .iter_mut()
-            .flat_map(|one| one.course.iter_mut().flat_map(|one| &mut one.stops))
-            .for_each(&mut change);
-        self.rollouts.iter_mut().flat_map(|rollout| &mut rollout.steps).for_each(change);
+        self.together.iter_mut().flat_map(|one| &mut one.waits).for_each(&change);
+        parallel::each(&mut self.rollouts, |rollout| {
+            rollout.course.iter_mut().flat_map(|course| &mut course.stops).for_each(&change);
+            rollout.steps.iter_mut().for_each(&change);
+        });
     }
 }
 

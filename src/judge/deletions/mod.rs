@@ -41,7 +41,7 @@ pub(super) fn deleted(
     out: &mut Classified,
 ) -> Outcome {
     let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
-    out.rollouts.extend(rollouts);
+    out.weigh(rollouts);
     out.findings.extend(findings);
     Outcome::whole(pair, &Answer { waits, ..Answer::whole(effect, rule, because) })
 }

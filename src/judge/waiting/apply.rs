@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::lifted::Lifted;
-use crate::hashed::HashMap;
+use crate::hashed::{HashMap, HashSet};
 use crate::judge::outcome::Outcome;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
@@ -37,9 +37,13 @@ pub(in crate::judge) fn apply(
             }
             Some(Told::Nowhere) | None => {}
         }
-        out.rollouts.extend(lifted.rollouts);
+        out.weigh(lifted.rollouts);
     }
-    let mut places: HashMap<Key, usize> = HashMap::with_capacity_and_hasher(out.rollouts.len(), Default::default());
+    let mut owners: HashSet<&Key> = HashSet::with_capacity_and_hasher(out.rollouts.len(), Default::default());
+    if out.rollouts.iter().all(|rollout| owners.insert(&rollout.owner)) {
+        return;
+    }
+    let mut places: HashMap<Key, usize> = HashMap::default();
     for rollout in std::mem::take(&mut out.rollouts) {
         match places.get(&rollout.owner).and_then(|place| out.rollouts.get_mut(*place)) {
             Some(own) => add(own, rollout),
@@ -155,11 +159,11 @@ fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mu
 }
 
 /// Adds a weight: one an owner, the worst that happens to it; a Machine under two causes is one Machine.
-fn add(own: &mut Rollout, rollout: Rollout) {
+fn add(own: &mut Arc<Rollout>, rollout: Arc<Rollout>) {
     match own.effect.cmp(&rollout.effect) {
         Ordering::Greater => {}
         Ordering::Less => *own = rollout,
-        Ordering::Equal => join(own, rollout),
+        Ordering::Equal => join(Arc::make_mut(own), Arc::unwrap_or_clone(rollout)),
     }
 }
 
