@@ -36,7 +36,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     let (mut outcomes, mut out, others) = runs(possible, pairs, &again, scene, rules);
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
-    for (run, older) in others {
+    for Heard { run, older, is_likely } in others {
         let (others, other) = &*run;
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
@@ -51,9 +51,11 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
                 is_worse |= Arc::make_mut(outcome).take_worse(other);
             }
         }
-        // What a version that is only tried says beside an answer that is no worse is nobody's business.
-        if is_worse || older.is_empty() {
+        if is_worse {
             differ.extend(older);
+        }
+        // What a version that is only tried says beside an answer that is no worse is nobody's business.
+        if is_worse || is_likely {
             out.add(other);
         } else {
             out.add_rollouts(&other.rollouts);
@@ -89,25 +91,34 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     out
 }
 
-/// What the first set of versions says, and each of the others that says something else, with the versions that it only tries.
+/// What some sets of versions say that all come out alike.
+struct Heard {
+    run: Arc<Run>,
+    /// The versions that the first of them only tries, by provider.
+    older: Vec<(String, String)>,
+    /// Whether one of them tries none.
+    is_likely: bool,
+}
+
+/// What the first set of versions says, and each of the others that says something else.
 fn runs(
     possible: Vec<Versions>,
     pairs: &[Pair],
     again: &[Pair],
     scene: &Scene<'_>,
     rules: &Rules,
-) -> (Vec<Arc<Outcome>>, Classified, impl Iterator<Item = (Arc<Run>, Vec<(String, String)>)>) {
+) -> (Vec<Arc<Outcome>>, Classified, impl Iterator<Item = Heard>) {
     let mut known: Option<(Stage<'_>, Judged)> = None;
-    let mut runs: Vec<(Arc<Run>, Vec<(String, String)>)> = Vec::new();
+    let mut heard: Vec<Heard> = Vec::new();
     for versions in possible {
         let older: Vec<(String, String)> =
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
         let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
         let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged, again)));
-        // What comes out as for a set before it says nothing new.
-        if !runs.iter().any(|(other, _)| Arc::ptr_eq(other, &run)) {
-            runs.push((run, older));
+        match heard.iter_mut().find(|other| Arc::ptr_eq(&other.run, &run)) {
+            Some(alike) => alike.is_likely |= older.is_empty(),
+            None => heard.push(Heard { run, is_likely: older.is_empty(), older }),
         }
         known = Some((stage, judged));
     }
@@ -117,9 +128,9 @@ fn runs(
         drop(judged.runs);
         parallel::discard(judged.pairs, pairs.len());
     }
-    let mut runs = runs.into_iter();
-    let (outcomes, out) = runs.next().map(|(run, _)| Arc::unwrap_or_clone(run)).unwrap_or_default();
-    (outcomes, out, runs)
+    let mut heard = heard.into_iter();
+    let (outcomes, out) = heard.next().map(|first| Arc::unwrap_or_clone(first.run)).unwrap_or_default();
+    (outcomes, out, heard)
 }
 
 /// What one set of versions says: an outcome a pair, and what was found beside them.
