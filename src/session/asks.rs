@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::files::{copied, files};
 use self::kubernetes::Named;
-use self::template::{REVISION, another_revision, another_time, calls, disarmed, tells_time};
+use self::template::{another_revision, another_time, calls, disarmed, names_revision, tells_time};
 use crate::object::Key;
 use crate::providers;
 use crate::schema;
@@ -236,7 +236,7 @@ impl Found {
         };
         note(&mut self.served, &says(SERVED));
         note(&mut self.version, &says(VERSION));
-        note(&mut self.revision, &says(REVISION));
+        note(&mut self.revision, &names_revision);
         note(&mut self.time, &tells_time);
     }
 

@@ -216,6 +216,8 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
         let chart = ["--chart", "./chart", "-f", "values.yaml", "--release", "demo", "-n", "demo", "--helm", &helm];
         let cases = [
             (watch(&format!("watch-{revision}")), 4),
+            (watch("watch-{{ with .Release }}{{ .Revision }}{{ end }}"), 4),
+            (watch("watch{{ .Values.Revision }}"), 0),
             (map(&format!("map-{revision}")), 0),
             (watch(&format!("watch-{today}")), 4),
             (map(&format!("map-{today}")), 0),

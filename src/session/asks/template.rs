@@ -23,13 +23,37 @@ struct Other {
 }
 
 /// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
-pub(super) const REVISION: &[u8] = b"Release.Revision";
-/// Something else that stands in the same places.
-const NO_REVISION: &[u8] = b"Release.Namespace";
+/// It may be asked of `.Release`, or of whatever stands for that.
+const REVISION: &[u8] = b"Revision";
+/// Another field of the release that is never the same.
+const NO_REVISION: &[u8] = b"Namespace";
 
 /// A template with something else in place of the revision.
 pub(super) fn another_revision(template: &[u8]) -> Vec<u8> {
-    replaced(template, memmem::find_iter(template, REVISION).map(|at| (at, REVISION.len(), NO_REVISION)))
+    replaced(template, revisions(template).into_iter().map(|at| (at, REVISION.len(), NO_REVISION)))
+}
+
+/// Whether a template may name the revision.
+pub(super) fn names_revision(template: &[u8]) -> bool {
+    !revisions(template).is_empty()
+}
+
+/// Where a template may name the revision: as a field of something that is neither of the values nor of the chart, or as a key.
+fn revisions(template: &[u8]) -> Vec<usize> {
+    let mut out = Vec::new();
+    if memmem::find(template, REVISION).is_some() {
+        each_word(template, Call { at: 0, is_raw: false }, &mut |word| {
+            let is_elsewhere =
+                |chain: &[u8]| [&b"Values"[..], b"Chart"].iter().any(|own| memmem::find(chain, own).is_some());
+            let names = match word.sort {
+                Sort::Field(chain) => !is_elsewhere(chain),
+                Sort::Key => true,
+                Sort::Call | Sort::Variable => false,
+            };
+            out.extend((names && word.text == REVISION).then_some(word.call.at));
+        });
+    }
+    out
 }
 
 /// A template in which each call of `lookup` fails.
@@ -84,15 +108,37 @@ pub(super) fn calls(template: &[u8]) -> Vec<Call> {
 fn words(template: &[u8], word: &[u8]) -> Vec<Call> {
     let mut out = Vec::new();
     if memmem::find(template, word).is_some() {
-        look(template, word, Call { at: 0, is_raw: false }, &mut out);
+        each_word(template, Call { at: 0, is_raw: false }, &mut |one| {
+            out.extend((one.sort == Sort::Call && one.text == word).then_some(one.call));
+        });
     }
     out
 }
 
-/// Looks for a word through what stands between braces (Go `text/template/parse/lex.go`); a text in it may be a template itself.
-fn look(text: &[u8], wanted: &[u8], start: Call, out: &mut Vec<Call>) {
+/// A word of an action.
+struct Word<'t> {
+    text: &'t [u8],
+    sort: Sort<'t>,
+    call: Call,
+}
+
+/// What a word is.
+#[derive(PartialEq, Eq)]
+enum Sort<'t> {
+    /// The name of a function, or a word of the language.
+    Call,
+    /// A field; with all that stands before it in one piece, such as `.Values.a.`.
+    Field(&'t [u8]),
+    Variable,
+    /// A whole text in quotes.
+    Key,
+}
+
+/// Hands on each word that stands between braces (Go `text/template/parse/lex.go`); a text in quotes may be a template itself.
+fn each_word<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
     let mut at = 0;
     let byte = |at: usize| text.get(at).copied();
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     while let Some(open) = memmem::find(text.get(at..).unwrap_or_default(), b"{{") {
         at += open + 2;
         let inner = text.get(at..).unwrap_or_default();
@@ -106,18 +152,24 @@ fn look(text: &[u8], wanted: &[u8], start: Call, out: &mut Vec<Call>) {
                 b'}' if byte(at + 1) == Some(b'}') => break,
                 b'"' | b'`' | b'\'' => {
                     let end = quoted(text, at);
-                    let inner = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
-                    look(text.get(at + 1..end).unwrap_or_default(), wanted, inner, out);
+                    let inner = text.get(at + 1..end).unwrap_or_default();
+                    let call = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
+                    see(Word { text: inner, sort: Sort::Key, call });
+                    each_word(inner, call, see);
                     at = end + 1;
                 }
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
                     let rest = text.get(at..).unwrap_or_default();
-                    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                     let word = rest.iter().take_while(|byte| is_of_word(byte)).count();
-                    let is_field = at > 0 && matches!(byte(at - 1), Some(b'.' | b'$'));
-                    if !is_field && rest.get(..word) == Some(wanted) {
-                        out.push(Call { at: start.at + at, ..start });
-                    }
+                    let before = text.get(..at).unwrap_or_default();
+                    let is_of_chain = |byte: &u8| is_of_word(byte) || matches!(byte, b'.' | b'$');
+                    let chain = before.iter().rev().take_while(|byte| is_of_chain(byte)).count();
+                    let sort = match before.last() {
+                        Some(b'.') => Sort::Field(before.get(at - chain..).unwrap_or_default()),
+                        Some(b'$') => Sort::Variable,
+                        _ => Sort::Call,
+                    };
+                    see(Word { text: &rest[..word], sort, call: Call { at: start.at + at, ..start } });
                     at += word;
                 }
                 _ => at += 1,
@@ -156,6 +208,29 @@ mod tests {
         assert_eq!(number("{{ lookup \"a"), 1);
         let disarmed = disarmed(b"lookup: {{ lookup .lookup }}{{ lookup }}");
         assert_eq!(String::from_utf8_lossy(&disarmed), "lookup: {{ fail .lookup }}{{ fail }}");
+    }
+
+    #[test]
+    fn the_revision_is_named_by_whatever_stands_for_the_release() {
+        let other = |text: &str| String::from_utf8(another_revision(text.as_bytes())).expect("a template");
+        for names in [
+            "{{ .Release.Revision }}",
+            "{{ with .Release }}{{ .Revision }}{{ end }}",
+            "{{ $r := .Release }}{{ $r.Revision }}",
+            "{{ $.Release.Revision }}",
+            "{{ index .Release \"Revision\" }}{{ get .Release `Revision` }}",
+            "{{ tpl \"{{ .Release.Revision }}\" . }}",
+        ] {
+            assert_eq!(other(names), names.replace("Revision", "Namespace"), "{names}");
+        }
+        for other in [
+            ".Release.Revision",
+            "{{ .Values.Revision }}{{ $.Values.a.Revision }}",
+            "{{ $Revision }}{{ .Chart.Revision }}",
+            "{{ .RevisionHistory }}{{ \"a Revision\" }}{{/* .Release.Revision */}}",
+        ] {
+            assert!(!names_revision(other.as_bytes()), "{other}");
+        }
     }
 
     #[test]
