@@ -16,7 +16,7 @@ use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
-use crate::gate::{self, Groups, Judged, Written, glass};
+use crate::gate::{self, Checks, Groups, Judged, Written, glass};
 use crate::hashed::{HashMap, HashSet};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
@@ -289,6 +289,7 @@ impl Grounds<'_> {
         let judged = Judged {
             groups: &groups,
             written: &written,
+            checks: &Checks::default(),
             pairs: &pairs,
             classified: &classified,
             world,

@@ -1,15 +1,17 @@
 //! MachineHealthChecks of a cluster that rolls: unhealthy Machines that they replace meanwhile, or are too many for them to replace.
 //! Read from what the checks say of themselves, so also where a condition of a Node is known to nobody else.
 
+use std::sync::OnceLock;
+
 use super::health::describe;
 use super::{Judged, decision};
-use crate::hashed::HashSet;
+use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
-use crate::kinds::contract::{CORE, MACHINE_HEALTH_CHECK};
-use crate::kinds::fields::{is_in, number, text};
+use crate::kinds::contract::{self, CORE, MACHINE_HEALTH_CHECK};
+use crate::kinds::fields::{number, text};
 use crate::kinds::standing::condition;
 use crate::model::{Decision, Effect, Reason};
-use crate::object::Key;
+use crate::object::{Key, View};
 use crate::report::plural;
 use crate::tree::Value;
 
@@ -29,28 +31,42 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     clusters.flat_map(|rollout| of_cluster(judged, rollout, answer)).collect()
 }
 
+/// The live health checks that have looked, by the Cluster that they are about.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(OnceLock<HashMap<String, Vec<(Key, Value)>>>);
+
+impl Checks {
+    /// Those of a Cluster; `view` is the same each time.
+    fn of<'c>(&'c self, view: &dyn View, cluster: &Key) -> impl Iterator<Item = &'c (Key, Value)> + use<'c> {
+        let found = self.0.get_or_init(|| {
+            let mut found: HashMap<String, Vec<(Key, Value)>> = HashMap::default();
+            let checks = view.of_kind(MACHINE_HEALTH_CHECK).filter(|check| check.key.group == CORE);
+            for check in checks.filter(|check| check.may_have_key(SELECTED)) {
+                let Ok(value) = check.value() else { continue };
+                if let Some(cluster) = text(&value, "/spec/clusterName") {
+                    found.entry(cluster.to_owned()).or_default().push((check.key.clone(), value.clone().into_owned()));
+                }
+            }
+            found
+        });
+        let namespace = cluster.namespace.clone();
+        let named = found.get(&cluster.name).into_iter().flatten();
+        named.filter(move |(key, _)| namespace.is_none() || key.namespace.is_none() || key.namespace == namespace)
+    }
+}
+
+/// The health checks of the cluster of a rollout that have looked.
+fn of_rollout<'j>(judged: &Judged<'j>, rollout: &Rollout) -> impl Iterator<Item = &'j (Key, Value)> + use<'j> {
+    judged.checks.of(judged.view, &contract::cluster(rollout.owner.namespace.as_deref(), &rollout.cluster))
+}
+
 fn of_cluster(judged: &Judged<'_>, rollout: &Rollout, answer: Decision) -> Vec<Reason> {
-    let checks = judged.view.of_kind(MACHINE_HEALTH_CHECK);
-    let own = checks.filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()));
-    let found = own.filter(|check| check.may_have_key(SELECTED)).filter_map(|check| {
-        let value = check.value().ok()?;
-        (text(&value, "/spec/clusterName") == Some(rollout.cluster.as_str())).then_some(())?;
-        Some(reason(&check.key, &acts(&value)?, answer))
-    });
-    found.collect()
+    of_rollout(judged, rollout).filter_map(|(check, value)| Some(reason(check, &acts(value)?, answer))).collect()
 }
 
 /// How many Machines of the cluster of a rollout its health checks call unhealthy; each may be selected by several of them.
 pub(super) fn unhealthy(judged: &Judged<'_>, rollout: &Rollout) -> u64 {
-    let own = |check: &Value| text(check, "/spec/clusterName") == Some(rollout.cluster.as_str());
-    let checks = judged
-        .view
-        .of_kind(MACHINE_HEALTH_CHECK)
-        .filter(|check| check.key.group == CORE && is_in(check, rollout.owner.namespace.as_deref()))
-        .filter(|check| check.may_have_key(SELECTED));
-    let counts =
-        checks.filter_map(|check| check.value().ok().filter(|check| own(check)).and_then(|check| Some(bad(&check)?.0)));
-    counts.max().unwrap_or(0)
+    of_rollout(judged, rollout).filter_map(|(_, check)| Some(bad(check)?.0)).max().unwrap_or(0)
 }
 
 /// How many Machines a check calls unhealthy, of how many; `None` where it has not looked yet.

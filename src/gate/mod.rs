@@ -40,6 +40,7 @@ use crate::parallel;
 use crate::policy::{GateAnswer, Policy, Profile};
 use crate::world::{Unread, World};
 
+pub(crate) use checks::Checks;
 pub(crate) use health::Groups;
 pub(crate) use images::addresses;
 pub(crate) use rolling::{Rolling, rolling};
@@ -69,6 +70,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) groups: &'a Groups,
     /// The pairs by their keys, found when somebody first asks.
     pub(crate) written: &'a Written,
+    /// The health checks of each cluster, found when a gate first asks.
+    pub(crate) checks: &'a Checks,
 }
 
 /// The places of pairs by their keys; two have one where an object is removed and made anew.
