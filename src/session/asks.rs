@@ -256,19 +256,25 @@ impl Found {
         ))
     }
 
-    /// Whether it makes a difference what is served: beside Cluster API, all of it or one version alone, it renders something else.
+    /// Whether it makes a difference what is served: beside Cluster API, all of it, one version alone, or all but one of those that are
+    /// named, it renders something else.
     fn asks_apis(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.served.as_ref()?;
         let served = self.served_by_clusters();
-        let of = |wanted: Option<&str>| -> Vec<String> {
-            let version = |one: &str| one.split('/').nth(1).map(str::to_owned);
-            let those = served.iter().filter(|one| wanted.is_none_or(|wanted| version(one).as_deref() == Some(wanted)));
-            those.map(|version| format!("--api-versions={version}")).collect()
+        let version = |one: &str| one.split('/').nth(1).map(str::to_owned);
+        let named = self.versions.iter().filter_map(|one| version(one));
+        let alone: BTreeSet<String> = named.chain(["v1beta1", "v1beta2"].map(str::to_owned)).collect();
+        let of_group = |one: &String| one.split('/').take(2).collect::<Vec<_>>().join("/");
+        let missing: BTreeSet<String> = self.versions.iter().map(of_group).collect();
+        let is_same_beside = |is_served: &dyn Fn(&String) -> bool| {
+            let args: Vec<String> =
+                served.iter().filter(|one| is_served(one)).map(|one| format!("--api-versions={one}")).collect();
+            again(chart, &args).is_ok_and(|rendered| is_same(&rendered, stream))
         };
-        let named = self.versions.iter().filter_map(|one| one.split('/').nth(1));
-        let alone: BTreeSet<&str> = named.chain(["v1beta1", "v1beta2"]).collect();
-        let mut beside = std::iter::once(None).chain(alone.into_iter().map(Some));
-        if beside.all(|wanted| again(chart, &of(wanted)).is_ok_and(|rendered| is_same(&rendered, stream))) {
+        if is_same_beside(&|_| true)
+            && alone.iter().all(|wanted| is_same_beside(&|one| version(one).as_ref() == Some(wanted)))
+            && missing.iter().all(|gone| is_same_beside(&|one| of_group(one) != *gone))
+        {
             return None;
         }
         let one = self.versions.last().map(|version| format!("--api-versions={version}"));
@@ -314,23 +320,19 @@ impl Found {
     }
 
     /// Whether it makes a difference when it is rendered.
-    fn asks_time(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
-        let file = self.time.as_ref()?;
-        if file != VALUES && is_same_in_copy(chart, stream, another_time, again) {
-            return None;
-        }
+    fn asks_time(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+        let file = differs_in_copy(self.time.as_ref()?, rendering, again, another_time)?;
         Some((
             format!("{file} renders what time it is (now), and so another stream when it is written"),
             "leave the time out of what it renders of Cluster API".to_owned(),
         ))
     }
 
-    /// Whether it makes a difference which revision of the release it becomes.
-    fn asks_revision(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+    /// Whether it makes a difference which revision of the release it becomes: one of the next ones, or one far away.
+    fn asks_revision(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.revision.as_ref()?;
-        if file != VALUES && is_same_in_copy(chart, stream, another_revision, again) {
-            return None;
-        }
+        let differs = |revision| differs_in_copy(file, rendering, again, move |text| another_revision(text, revision));
+        let file = [2, 3, 1_000_000].into_iter().find_map(differs)?;
         Some((
             format!("{file} renders another stream at each upgrade (.Release.Revision), and the first one here"),
             "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
@@ -338,8 +340,19 @@ impl Found {
     }
 }
 
+/// The file that asks for something, where a copy of the chart that is told something else renders another stream; always where a template
+/// in the values asks, which no copy reaches.
+fn differs_in_copy<'f>(
+    file: &'f str,
+    Rendering { chart, stream, .. }: Rendering<'_>,
+    again: &Again<'_>,
+    change: impl Fn(&[u8]) -> Vec<u8>,
+) -> Option<&'f str> {
+    (file == VALUES || !is_same_in_copy(chart, stream, change, again)).then_some(file)
+}
+
 /// Whether a copy of a chart in which each file is changed renders the same.
-fn is_same_in_copy(chart: &Path, stream: &[u8], change: fn(&[u8]) -> Vec<u8>, again: &Again<'_>) -> bool {
+fn is_same_in_copy(chart: &Path, stream: &[u8], change: impl Fn(&[u8]) -> Vec<u8>, again: &Again<'_>) -> bool {
     let rendered = copied(chart, change).and_then(|copy| again(&copy.root, &[]));
     rendered.is_ok_and(|rendered| is_same(&rendered, stream))
 }

@@ -188,7 +188,8 @@ fn a_chart_that_asks_what_is_served_is_undecided_where_that_makes_a_difference()
         let quoted = |api: &str| has(&format!("\"{api}\""));
         let (old, new) = (quoted("cluster.x-k8s.io/v1beta1"), quoted("cluster.x-k8s.io/v1beta2"));
         let put_together = has("(printf \"%s/%s\" \"cluster.x-k8s.io\" \"v1beta2\")");
-        for asks in [quoted(api), format!("and {old} (not {new})"), put_together] {
+        let one_of_both = format!("and {old} (not {})", quoted("infrastructure.cluster.x-k8s.io/v1beta1"));
+        for asks in [quoted(api), format!("and {old} (not {new})"), put_together, one_of_both] {
             let ran = plan(&asks, &[]);
             assert_eq!(
                 (ran.code, ran.stdout.contains("asks what the API server")),
@@ -217,7 +218,11 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
         let cases = [
             (watch(&format!("watch-{revision}")), 4),
             (watch("watch-{{ with .Release }}{{ .Revision }}{{ end }}"), 4),
+            (watch("watch-{{ .Release | toYaml | sha256sum | trunc 8 }}"), 4),
+            (watch("watch{{ if eq (int .Release.Revision) 2 }}-two{{ end }}"), 4),
+            (watch("watch{{ if ge .Release.Revision 1 }}-any{{ end }}"), 0),
             (watch("watch{{ .Values.Revision }}"), 0),
+            (watch("watch-{{ date `2006-01-02` .Chart.Name }}"), 4),
             (map(&format!("map-{revision}")), 0),
             (watch(&format!("watch-{today}")), 4),
             (map(&format!("map-{today}")), 0),

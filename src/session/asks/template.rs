@@ -8,52 +8,43 @@ const ASKS: &[u8] = b"lookup";
 /// A function that fails with as many arguments (helm `pkg/engine/engine.go`, `fail`: it takes one).
 const FAILS: &[u8] = b"fail";
 
-/// The functions that tell the time, each with something that is never what it gives (sprig `date.go`: `now`, `ago`, `toDate`).
-const CLOCKS: [(&[u8], Other); 2] = [
-    (b"now", Other { plain: b"(toDate `2006-01-02` `2001-02-03`)", raw: b"(toDate \"2006-01-02\" \"2001-02-03\")" }),
-    (b"ago", Other { plain: b"toString", raw: b"toString" }),
+/// The functions that tell the time, each with something that is never what it gives: `date` and its like take the clock for whatever is
+/// no time (sprig `date.go`: `now`, `ago`, `dateInZone`).
+const CLOCKS: [(&[u8], &str); 7] = [
+    (b"now", "(toDate `2006-01-02` `2001-02-03`)"),
+    (b"ago", "toString"),
+    (b"date", "cat"),
+    (b"dateInZone", "cat"),
+    (b"date_in_zone", "cat"),
+    (b"htmlDate", "cat"),
+    (b"htmlDateInZone", "cat"),
 ];
 
-/// What stands in the place of a word.
-#[derive(Debug, Clone, Copy)]
-struct Other {
-    plain: &'static [u8],
-    /// The same inside of a text in backquotes.
-    raw: &'static [u8],
-}
-
 /// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
-/// It may be asked of `.Release`, or of whatever stands for that.
 const REVISION: &[u8] = b"Revision";
-/// Another field of the release that is never the same.
-const NO_REVISION: &[u8] = b"Namespace";
+/// What has it.
+const RELEASE: &[u8] = b"Release";
 
-/// A template with something else in place of the revision.
-pub(super) fn another_revision(template: &[u8]) -> Vec<u8> {
-    replaced(template, revisions(template).into_iter().map(|at| (at, REVISION.len(), NO_REVISION)))
+/// A template that is told of another revision, by whatever name it asks for it.
+pub(super) fn another_revision(template: &[u8], revision: u64) -> Vec<u8> {
+    let mut places = Vec::new();
+    each_word(template, &mut |word| {
+        if let Some(root) = word.is_release() {
+            let root = String::from_utf8_lossy(root);
+            let other = format!("(set (deepCopy {root}Release) `Revision` {revision})");
+            places.push((word.call.at - root.len(), root.len() + RELEASE.len(), word.call.quoted(&other)));
+        }
+    });
+    replaced(template, places.into_iter())
 }
 
-/// Whether a template may name the revision.
+/// Whether a template may ask for the revision: it names it, or hands on all that is known of the release.
 pub(super) fn names_revision(template: &[u8]) -> bool {
-    !revisions(template).is_empty()
-}
-
-/// Where a template may name the revision: as a field of something that is neither of the values nor of the chart, or as a key.
-fn revisions(template: &[u8]) -> Vec<usize> {
-    let mut out = Vec::new();
-    if memmem::find(template, REVISION).is_some() {
-        each_word(template, Call { at: 0, is_raw: false }, &mut |word| {
-            let is_elsewhere =
-                |chain: &[u8]| [&b"Values"[..], b"Chart"].iter().any(|own| memmem::find(chain, own).is_some());
-            let names = match word.sort {
-                Sort::Field(chain) => !is_elsewhere(chain),
-                Sort::Key => true,
-                Sort::Call | Sort::Variable => false,
-            };
-            out.extend((names && word.text == REVISION).then_some(word.call.at));
-        });
-    }
-    out
+    let mut names = false;
+    each_word(template, &mut |word| {
+        names |= word.text == REVISION || word.is_release().is_some() && word.next != Some(b'.');
+    });
+    names
 }
 
 /// A template in which each call of `lookup` fails.
@@ -63,27 +54,29 @@ pub(super) fn disarmed(template: &[u8]) -> Vec<u8> {
 
 /// A template at another time.
 pub(super) fn another_time(template: &[u8]) -> Vec<u8> {
-    let other = |call: &Call, other: Other| if call.is_raw { other.raw } else { other.plain };
-    let each = CLOCKS.into_iter().flat_map(|(word, by)| {
-        words(template, word).into_iter().map(move |call| (call.at, word.len(), other(&call, by)))
+    let mut places = Vec::new();
+    each_word(template, &mut |word| {
+        if let Some(other) = word.is_clock() {
+            places.push((word.call.at, word.text.len(), word.call.quoted(other)));
+        }
     });
-    let mut places: Vec<_> = each.collect();
-    places.sort_unstable_by_key(|(at, ..)| *at);
     replaced(template, places.into_iter())
 }
 
 /// Whether a template tells the time.
 pub(super) fn tells_time(template: &[u8]) -> bool {
-    CLOCKS.iter().any(|(word, _)| !words(template, word).is_empty())
+    let mut tells = false;
+    each_word(template, &mut |word| tells |= word.is_clock().is_some());
+    tells
 }
 
 /// A text with other words in some places: where each begins, how long it is, and what comes in its place.
-fn replaced<'o>(text: &[u8], places: impl Iterator<Item = (usize, usize, &'o [u8])>) -> Vec<u8> {
+fn replaced<O: AsRef<[u8]>>(text: &[u8], places: impl Iterator<Item = (usize, usize, O)>) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
     for (at, length, other) in places {
         out.extend_from_slice(text.get(from..at).unwrap_or_default());
-        out.extend_from_slice(other);
+        out.extend_from_slice(other.as_ref());
         from = at + length;
     }
     out.extend_from_slice(text.get(from..).unwrap_or_default());
@@ -99,19 +92,17 @@ pub(super) struct Call {
     is_raw: bool,
 }
 
-/// Where a template calls `lookup`.
-pub(super) fn calls(template: &[u8]) -> Vec<Call> {
-    words(template, ASKS)
+impl Call {
+    /// A part of a template whose texts stand in backquotes, as it has to be written here.
+    fn quoted(self, part: &str) -> String {
+        if self.is_raw { part.replace('`', "\"") } else { part.to_owned() }
+    }
 }
 
-/// Where a template calls a function.
-fn words(template: &[u8], word: &[u8]) -> Vec<Call> {
+/// Where a template calls `lookup`.
+pub(super) fn calls(template: &[u8]) -> Vec<Call> {
     let mut out = Vec::new();
-    if memmem::find(template, word).is_some() {
-        each_word(template, Call { at: 0, is_raw: false }, &mut |one| {
-            out.extend((one.sort == Sort::Call && one.text == word).then_some(one.call));
-        });
-    }
+    each_word(template, &mut |word| out.extend((word.sort == Sort::Call && word.text == ASKS).then_some(word.call)));
     out
 }
 
@@ -120,6 +111,24 @@ struct Word<'t> {
     text: &'t [u8],
     sort: Sort<'t>,
     call: Call,
+    /// The byte behind it.
+    next: Option<u8>,
+}
+
+impl<'t> Word<'t> {
+    /// Where it is all that is known of the release: what stands before it, `.` or `$.`.
+    fn is_release(&self) -> Option<&'t [u8]> {
+        match self.sort {
+            Sort::Field(root @ (b"." | b"$.")) if self.text == RELEASE => Some(root),
+            _ => None,
+        }
+    }
+
+    /// Where it tells the time: what takes its place.
+    fn is_clock(&self) -> Option<&'static str> {
+        let own = CLOCKS.iter().find(|(word, _)| self.sort == Sort::Call && self.text == *word);
+        own.map(|(_, other)| *other)
+    }
 }
 
 /// What a word is.
@@ -135,7 +144,11 @@ enum Sort<'t> {
 }
 
 /// Hands on each word that stands between braces (Go `text/template/parse/lex.go`); a text in quotes may be a template itself.
-fn each_word<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
+fn each_word<'t>(text: &'t [u8], see: &mut dyn FnMut(Word<'t>)) {
+    words_from(text, Call { at: 0, is_raw: false }, see);
+}
+
+fn words_from<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
     let mut at = 0;
     let byte = |at: usize| text.get(at).copied();
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -154,8 +167,8 @@ fn each_word<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                     let end = quoted(text, at);
                     let inner = text.get(at + 1..end).unwrap_or_default();
                     let call = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
-                    see(Word { text: inner, sort: Sort::Key, call });
-                    each_word(inner, call, see);
+                    see(Word { text: inner, sort: Sort::Key, call, next: byte(end + 1) });
+                    words_from(inner, call, see);
                     at = end + 1;
                 }
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
@@ -169,7 +182,8 @@ fn each_word<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                         Some(b'$') => Sort::Variable,
                         _ => Sort::Call,
                     };
-                    see(Word { text: &rest[..word], sort, call: Call { at: start.at + at, ..start } });
+                    let call = Call { at: start.at + at, ..start };
+                    see(Word { text: &rest[..word], sort, call, next: rest.get(word).copied() });
                     at += word;
                 }
                 _ => at += 1,
@@ -211,24 +225,27 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_is_named_by_whatever_stands_for_the_release() {
-        let other = |text: &str| String::from_utf8(another_revision(text.as_bytes())).expect("a template");
-        for names in [
-            "{{ .Release.Revision }}",
-            "{{ with .Release }}{{ .Revision }}{{ end }}",
-            "{{ $r := .Release }}{{ $r.Revision }}",
-            "{{ $.Release.Revision }}",
-            "{{ index .Release \"Revision\" }}{{ get .Release `Revision` }}",
-            "{{ tpl \"{{ .Release.Revision }}\" . }}",
-        ] {
-            assert_eq!(other(names), names.replace("Revision", "Namespace"), "{names}");
+    fn another_revision_takes_its_place_by_whatever_name() {
+        let other = |text: &str| String::from_utf8(another_revision(text.as_bytes(), 2)).expect("a template");
+        let (own, root) = ("(set (deepCopy .Release) `Revision` 2)", "(set (deepCopy $.Release) `Revision` 2)");
+        assert_eq!(other("{{ .Release.Revision }}"), format!("{{{{ {own}.Revision }}}}"));
+        assert_eq!(other("{{ with .Release }}{{ .Revision }}"), format!("{{{{ with {own} }}}}{{{{ .Revision }}}}"));
+        assert_eq!(other("{{ index $.Release \"Revision\" }}"), format!("{{{{ index {root} \"Revision\" }}}}"));
+        assert_eq!(
+            other("{{ tpl `{{ .Release }}` . }}"),
+            format!("{{{{ tpl `{{{{ {} }}}}` . }}}}", own.replace('`', "\""))
+        );
+        for stays in [".Release.Revision", "{{ .Values.Release.Revision }}{{ $a.Release }}", "{{/* .Release */}}"] {
+            assert_eq!(other(stays), stays);
         }
-        for other in [
-            ".Release.Revision",
-            "{{ .Values.Revision }}{{ $.Values.a.Revision }}",
-            "{{ $Revision }}{{ .Chart.Revision }}",
-            "{{ .RevisionHistory }}{{ \"a Revision\" }}{{/* .Release.Revision */}}",
-        ] {
+    }
+
+    #[test]
+    fn the_revision_is_asked_for_by_its_name_or_with_all_of_the_release() {
+        for names in ["{{ $r.Revision }}", "{{ get $r `Revision` }}", "{{ toYaml .Release }}", "{{ with $.Release }}"] {
+            assert!(names_revision(names.as_bytes()), "{names}");
+        }
+        for other in ["{{ .Release.Name }}", "{{ .RevisionHistory }}{{ \"a Revision\" }}", ".Release.Revision"] {
             assert!(!names_revision(other.as_bytes()), "{other}");
         }
     }
@@ -238,8 +255,8 @@ mod tests {
         let other = |text: &str| String::from_utf8(another_time(text.as_bytes())).expect("a template");
         assert!(!tells_time(b"now {{ .now }} {{/* now */}} {{ \"now\" }} {{ $now }} {{ nowhere }}"));
         assert_eq!(
-            other("{{ now | date \"2006\" }}{{ ago $t }}"),
-            "{{ (toDate `2006-01-02` `2001-02-03`) | date \"2006\" }}{{ toString $t }}"
+            other("{{ now | unixEpoch }}{{ ago $t }}{{ date `2006` .Values.a }}"),
+            "{{ (toDate `2006-01-02` `2001-02-03`) | unixEpoch }}{{ toString $t }}{{ cat `2006` .Values.a }}"
         );
         assert_eq!(
             other("{{ tpl \"{{ now }}\" . }}{{ tpl `{{ now }}` . }}"),
