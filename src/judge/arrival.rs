@@ -30,7 +30,7 @@ pub(super) fn created(
     }
     let owned = owned(stage, key);
     if let Some(taken) = adoption::by_new(stage, key, new) {
-        out.weigh(taken.rollout);
+        out.add_weight(taken.rollout);
         let answer = Answer {
             waits: taken.waits,
             ..Answer::known(stage.rules, taken.effect, RuleId::of("waiting/adopted")).saying(taken.because)

@@ -36,7 +36,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     let (mut outcomes, mut out, others) = runs(possible, pairs, &again, scene, rules);
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
-    for Heard { run, older, is_likely } in others {
+    for Agreed { run, older, is_likely } in others {
         let (others, other) = &*run;
         let mut is_worse = false;
         for (place, (outcome, other)) in outcomes.iter_mut().zip(others).enumerate() {
@@ -92,7 +92,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
 }
 
 /// What some sets of versions say that all come out alike.
-struct Heard {
+struct Agreed {
     run: Arc<Run>,
     /// The versions that the first of them only tries, by provider.
     older: Vec<(String, String)>,
@@ -107,18 +107,18 @@ fn runs(
     again: &[Pair],
     scene: &Scene<'_>,
     rules: &Rules,
-) -> (Vec<Arc<Outcome>>, Classified, impl Iterator<Item = Heard>) {
+) -> (Vec<Arc<Outcome>>, Classified, impl Iterator<Item = Agreed>) {
     let mut known: Option<(Stage<'_>, Judged)> = None;
-    let mut heard: Vec<Heard> = Vec::new();
+    let mut agreed: Vec<Agreed> = Vec::new();
     for versions in possible {
         let older: Vec<(String, String)> =
             versions.older_tried().into_iter().map(|(name, version)| (name.to_owned(), version)).collect();
         let beside = known.take().and_then(|(first, judged)| Some((first.with(&versions)?, judged)));
         let (stage, judged) = beside.unwrap_or_else(|| (Stage::new(*scene, pairs, rules, versions), Judged::default()));
         let run = judged.runs.get(stage.versions.case(), &(), || Arc::new(judge_all(&stage, &judged, again)));
-        match heard.iter_mut().find(|other| Arc::ptr_eq(&other.run, &run)) {
+        match agreed.iter_mut().find(|other| Arc::ptr_eq(&other.run, &run)) {
             Some(alike) => alike.is_likely |= older.is_empty(),
-            None => heard.push(Heard { run, is_likely: older.is_empty(), older }),
+            None => agreed.push(Agreed { run, is_likely: older.is_empty(), older }),
         }
         known = Some((stage, judged));
     }
@@ -128,9 +128,9 @@ fn runs(
         drop(judged.runs);
         parallel::discard(judged.pairs, pairs.len());
     }
-    let mut heard = heard.into_iter();
-    let (outcomes, out) = heard.next().map(|first| Arc::unwrap_or_clone(first.run)).unwrap_or_default();
-    (outcomes, out, heard)
+    let mut agreed = agreed.into_iter();
+    let (outcomes, out) = agreed.next().map(|first| Arc::unwrap_or_clone(first.run)).unwrap_or_default();
+    (outcomes, out, agreed)
 }
 
 /// What one set of versions says: an outcome a pair, and what was found beside them.

@@ -32,20 +32,20 @@ pub(super) fn weigh(stage: &Stage<'_>, key: &Typed<'_>, write: &Write<'_>, out: 
     let is_of_topology =
         matches!(key.known.role, Role::Cluster | Role::Class) || used_by.iter().any(|name| name == CLUSTER_CLASS);
     if is_of_topology && !is_refused && any(Effect::Scale) {
-        out.weigh(topology::rollouts(stage, key, old, new));
+        out.add_weight(topology::rollouts(stage, key, old, new));
     }
     if !is_refused {
         // Machines that are lost are not drained, whatever else the write asks for.
         let lost = selector::rollout(stage, key, old, new);
         match whole.assessment() {
-            Some(assessment) => out.weigh(lost.or_else(|| impact::of(key, &assessment.weighed()))),
+            Some(assessment) => out.add_weight(lost.or_else(|| impact::of(key, &assessment.weighed()))),
             None if key.known.is_plain_owner() => {
-                out.weigh(plain_owner::rollout(stage, key, (old, new), (&pair.changes, answers), lost));
+                out.add_weight(plain_owner::rollout(stage, key, (old, new), (&pair.changes, answers), lost));
             }
             None => {}
         }
         if answers.iter().any(|answer| answer.effect == Effect::Scale) {
-            out.weigh(plain_owner::bounded(stage, key, (old, new)));
+            out.add_weight(plain_owner::bounded(stage, key, (old, new)));
         }
     }
     if let Some(assessment) = whole.assessment() {

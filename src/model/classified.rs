@@ -20,7 +20,7 @@ pub struct Classified {
 
 impl Classified {
     /// Adds the weight of owners.
-    pub(crate) fn weigh(&mut self, rollouts: impl IntoIterator<Item = Rollout>) {
+    pub(crate) fn add_weight(&mut self, rollouts: impl IntoIterator<Item = Rollout>) {
         self.rollouts.extend(rollouts.into_iter().map(Arc::new));
     }
 

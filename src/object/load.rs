@@ -268,10 +268,7 @@ impl Object {
     /// The length of its text; `None` where it is a tree.
     #[must_use]
     pub(crate) fn bytes(&self) -> Option<usize> {
-        match &self.body {
-            Body::Text(_, document) => Some(document.len()),
-            Body::Value(_) => None,
-        }
+        self.text().map(<[u8]>::len)
     }
 
     /// The text of the `metadata` of an everyday document.

@@ -3,28 +3,21 @@
 use aho_corasick::AhoCorasick;
 use memchr::{memchr, memchr_iter, memchr2, memmem};
 
-use super::{Body, Object};
+use super::Object;
 
 impl Object {
     /// Whether its content may hold a word; false only where that is sure, without the tree being made. `word` is plain:
     /// letters, digits, dashes, dots and slashes.
     #[must_use]
     pub fn may_say(&self, word: &str) -> bool {
-        match &self.body {
-            Body::Text(bytes, span) => {
-                let text = span.of(bytes);
-                says(text, word) || self.escapes(text).in_words
-            }
-            Body::Value(_) => true,
-        }
+        self.text().is_none_or(|text| says(text, word) || self.escapes(text).in_words)
     }
 
     /// Whether its content may name a Secret or a ConfigMap, by one of `words`, which are the same each time, or by a mark; looked for once. As
     /// [`Self::may_say`].
     #[must_use]
     pub(crate) fn may_name_data(&self, words: &AhoCorasick, mark: &str) -> bool {
-        let Body::Text(bytes, span) = &self.body else { return true };
-        let text = span.of(bytes);
+        let Some(text) = self.text() else { return true };
         *self.names_data.get_or_init(|| says(text, mark) || words.is_match(text) || self.escapes(text).in_words)
     }
 
@@ -40,8 +33,7 @@ impl Object {
     /// where a question mark marks it, so that texts with continued lines need no tree.
     #[must_use]
     pub fn may_have_key(&self, word: &str) -> bool {
-        let Body::Text(bytes, span) = &self.body else { return true };
-        let text = span.of(bytes);
+        let Some(text) = self.text() else { return true };
         says(text, word) || self.escapes(text).in_keys
     }
 

@@ -41,7 +41,7 @@ pub(super) fn deleted(
     out: &mut Classified,
 ) -> Outcome {
     let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
-    out.weigh(rollouts);
+    out.add_weight(rollouts);
     out.findings.extend(findings);
     Outcome::whole(pair, &Answer { waits, ..Answer::whole(effect, rule, because) })
 }

@@ -91,7 +91,7 @@ fn put_together(scene: &Scene<'_>, rules: &Rules, turns: &[Turn], found: Vec<For
     };
     for found in found {
         out.classified.findings.extend(found.findings);
-        out.classified.weigh(found.rollout);
+        out.classified.add_weight(found.rollout);
         out.pairs.extend(Some(found.pair).filter(|pair| pair.effect > Effect::None));
     }
     out

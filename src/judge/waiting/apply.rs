@@ -37,7 +37,7 @@ pub(in crate::judge) fn apply(
             }
             Some(Told::Nowhere) | None => {}
         }
-        out.weigh(lifted.rollouts);
+        out.add_weight(lifted.rollouts);
     }
     let mut owners: HashSet<&Key> = HashSet::with_capacity_and_hasher(out.rollouts.len(), Default::default());
     if out.rollouts.iter().all(|rollout| owners.insert(&rollout.owner)) {
