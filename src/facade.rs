@@ -72,7 +72,7 @@ pub mod model {
 }
 
 pub mod object {
-    pub use crate::object::{Files, Inventory, Key, Object, Path, Stream, StreamText};
+    pub use crate::object::{Files, Identity, Inventory, Key, Object, Path, Stream, StreamText};
 }
 
 pub mod pin {

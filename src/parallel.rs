@@ -66,6 +66,11 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     shared.note();
 }
 
+/// The same for a few items of which each is much work, which asks nothing that is shared.
+pub(crate) fn few<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
+    if let [one] = items { work(one) } else { items.par_iter_mut().for_each(work) }
+}
+
 /// Whether any item is of a sort.
 pub(crate) fn any<T: Sync>(items: &[T], is: impl Fn(&T) -> bool + Send + Sync) -> bool {
     if items.len() < FEWEST {

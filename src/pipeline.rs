@@ -88,7 +88,7 @@ pub(crate) fn writes(question: &Question, world: &World) -> Result<Vec<host::Wri
 pub(crate) fn beyond(question: &Question, world: &World) -> Result<Beyond, Fault> {
     let Judgement { report, images, .. } = judge(question, world)?;
     let drained = report.rollouts.into_iter().filter(|rollout| gate::drains(rollout) && !rollout.cluster.is_empty());
-    Ok(Beyond { clusters: drained.map(|rollout| (rollout.owner.namespace, rollout.cluster)).collect(), images })
+    Ok(Beyond { clusters: drained.map(|rollout| (rollout.owner.namespace.clone(), rollout.cluster)).collect(), images })
 }
 
 /// What is rendered, late values filled in as far as they are known.
@@ -217,8 +217,10 @@ impl Grounds<'_> {
     fn redactor(&self) -> Redactor {
         let &Self { question, world, rendered, resolution, .. } = self;
         let all = || {
-            let sides = [&rendered.objects, &world.live, &world.base.objects];
-            sides.into_iter().flat_map(|side| side.objects().iter())
+            // An old render is its own base.
+            let base = Some(&world.base.objects).filter(|base| !base.is_same(&world.live));
+            let sides = [Some(&rendered.objects), Some(&world.live), base];
+            sides.into_iter().flatten().flat_map(|side| side.objects().iter())
         };
         let late = resolution.reports.iter().filter_map(|report| report.value.as_deref());
         let placeholders = question.policy.late_values.iter().flat_map(|value| &value.placeholders).map(String::as_str);

@@ -40,7 +40,7 @@ struct Expected {
 }
 
 fn objects(path: &Path) -> Inventory {
-    let bytes: Arc<[u8]> = std::fs::read(path).expect("a readable file").into();
+    let bytes: Arc<Vec<u8>> = std::fs::read(path).expect("a readable file").into();
     Stream::load(&bytes).expect("a stream").objects
 }
 

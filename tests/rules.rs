@@ -54,7 +54,7 @@ fn found(ask: &Ask) -> Option<(String, String)> {
         .collect();
     let usual = groups.iter().find(|group| !group.starts_with("vmware.")).or_else(|| groups.first());
     let group = ask.group.clone().or_else(|| usual.map(|group| (*group).to_owned())).expect("a kind of a pack");
-    let key = Key { group, kind: ask.kind.clone(), namespace: None, name: "x".to_owned() };
+    let key = Key::of(group, &ask.kind, None, "x");
     let path = Path::parse(&ask.path).unwrap_or_else(|error| panic!("{}: {error}", ask.path));
     let versions = match ask.versions.iter().next() {
         Some((provider, version)) => Versions::told(provider, version),

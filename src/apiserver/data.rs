@@ -166,7 +166,7 @@ mod tests {
 
     fn found(after: &Value, live: Option<&Value>) -> Vec<String> {
         let kind = after["kind"].as_str().unwrap_or_default().to_owned();
-        let key = Key { group: String::new(), kind, namespace: None, name: "x".to_owned() };
+        let key = Key::of("", kind, None, "x");
         refusals(&key, after, live).iter().map(|refusal| refusal.path.to_string()).collect()
     }
 

@@ -196,7 +196,7 @@ mod tests {
     const APPLY: Way = Way { applied: true, whole: true };
 
     fn found(metadata: &Value, live: Option<&Value>, way: Way) -> Vec<String> {
-        let key = Key { group: "x.io".to_owned(), kind: "X".to_owned(), namespace: None, name: "x".to_owned() };
+        let key = Key::of("x.io", "X", None, "x");
         let sent = json!({"metadata": metadata});
         let all = refusals(&key, &sent, live, None, way);
         all.iter().map(|refusal| format!("{:?} {}: {}", refusal.reach, refusal.path, refusal.because)).collect()
@@ -231,7 +231,9 @@ mod tests {
             let line = |digit: u32| LINES[code / LINES.len().pow(digit) % LINES.len()];
             let body = [0, 1, 2, 3].map(line).join("\n");
             let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n{body}\ndata:\n  a: b\n");
-            let Ok(stream) = crate::object::Stream::load(&std::sync::Arc::from(text.as_bytes())) else { continue };
+            let Ok(stream) = crate::object::Stream::load(&std::sync::Arc::new(text.as_bytes().to_vec())) else {
+                continue;
+            };
             for object in stream.objects.objects().iter().filter(|object| is_plain(object)) {
                 plain += 1;
                 // A text that nobody can read is refused before this by its reader.

@@ -28,7 +28,7 @@ pub(super) fn run_for(
     untold: Untold<'_>,
     colour: Colour,
     outside: &mut Outside<'_>,
-    out: impl FnOnce(&Input, &Judgement) -> Result<Arc<[u8]>, Stop>,
+    out: impl FnOnce(&Input, &Judgement) -> Result<Arc<Vec<u8>>, Stop>,
 ) -> Result<Exit, Stop> {
     let setup = args.common.setup(untold)?;
     let outputs = setup::outputs(&args.common)?;

@@ -13,7 +13,7 @@ use crate::hashed::HashSet;
 use crate::host::{HostKind, kinds, referred};
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
-use crate::object::{Key, Object};
+use crate::object::{Identity, Key, Object};
 use crate::providers::kind;
 use crate::tree::Map;
 
@@ -32,7 +32,7 @@ pub(super) async fn around(
     }
     let clusters = GroupKind::new(CORE, CLUSTER);
     let mut namespaces: BTreeSet<String> =
-        changed(online, outcome).into_iter().filter_map(|key| key.namespace).collect();
+        changed(online, outcome).into_iter().filter_map(|key| key.namespace.clone()).collect();
     namespaces.retain(|namespace| !outcome.world.coverage.has_list(&clusters, namespace));
     let had = outcome.plan.scope.clone();
     for names in [&[CLUSTER][..], &[MACHINE_DEPLOYMENT, MACHINE_SET, MACHINE]] {
@@ -103,9 +103,11 @@ fn changed(online: &Online<'_>, outcome: &WorldRead) -> Vec<Key> {
     };
     let written = rendered.objects().iter().filter(is_data).filter(|object| !stays(object, base.get(&object.key)));
     let gone = base.objects().iter().filter(is_data).filter(|object| rendered.get(&object.key).is_none());
-    let full = |object: &Object| Key {
-        namespace: object.key.namespace.clone().or_else(|| home.map(str::to_owned)),
-        ..object.key.clone()
+    let full = |object: &Object| {
+        Key::from(Identity {
+            namespace: object.key.namespace.clone().or_else(|| home.map(str::to_owned)),
+            ..object.key.identity()
+        })
     };
     written.chain(gone).map(full).filter(|key| key.namespace.is_some()).collect()
 }

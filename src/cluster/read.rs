@@ -365,12 +365,7 @@ pub(super) fn version_of(outcome: &WorldRead, group: &str) -> Option<String> {
 
 /// The key of an object that is read by name.
 pub(super) fn key(read: &ObjectRead) -> Key {
-    Key {
-        group: read.kind.group.clone(),
-        kind: read.kind.kind.clone(),
-        namespace: read.namespace.clone(),
-        name: read.name.clone(),
-    }
+    Key::of(&read.kind.group, &read.kind.kind, read.namespace.clone(), &read.name)
 }
 
 /// Keys of the rendered objects of a kind.

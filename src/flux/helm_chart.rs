@@ -82,7 +82,7 @@ pub(crate) fn key(release: &Value) -> Option<Key> {
             (word("namespace").or(own)?, word("kind")?, word("name")?)
         }
     };
-    Some(Key { group: SOURCES.to_owned(), kind, namespace: Some(namespace), name })
+    Some(Key::of(SOURCES, kind, Some(namespace), name))
 }
 
 #[cfg(test)]

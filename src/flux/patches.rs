@@ -133,7 +133,7 @@ mod tests {
     use crate::object::Stream;
 
     fn objects(text: &str) -> Vec<Object> {
-        Stream::load(&Arc::from(text.as_bytes())).expect("a stream").objects.objects().to_vec()
+        Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream").objects.objects().to_vec()
     }
 
     fn said(before: &str, after: &str) -> String {

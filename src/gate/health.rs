@@ -201,7 +201,7 @@ impl Fleet {
 
 /// The MachineDeployment, else the other owner, that a Machine belongs to.
 pub(super) fn owner_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<String> {
-    deployment_of(judged, machine, value).or_else(|| controller(machine, value).map(|owner| owner.name))
+    deployment_of(judged, machine, value).or_else(|| controller(machine, value).map(|owner| owner.name.clone()))
 }
 
 /// The MachineDeployment that a Machine belongs to, by its MachineSet, else by its label.
@@ -212,7 +212,7 @@ fn deployment_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<St
     };
     let direct = controller(machine, value);
     let by_set = direct.as_ref().filter(|owner| owner.kind == MACHINE_SET).and_then(above);
-    by_set.map(|owner| owner.name).or_else(|| label(value, OF_DEPLOYMENT).map(str::to_owned))
+    by_set.map(|owner| owner.name.clone()).or_else(|| label(value, OF_DEPLOYMENT).map(str::to_owned))
 }
 
 fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {

@@ -111,12 +111,7 @@ fn foreign(key: &Key, owner: &Value) -> Option<String> {
 /// The template of an owner's Machines, where it is of a kind that names an image.
 pub(super) fn template(key: &Key, owner: &Value) -> Option<Key> {
     let reference = references(owner).into_iter().find(|one| !kind_of(&one.kind).images.is_empty())?;
-    Some(Key {
-        group: INFRASTRUCTURE.to_owned(),
-        kind: reference.kind,
-        namespace: key.namespace.clone(),
-        name: reference.name,
-    })
+    Some(Key::of(INFRASTRUCTURE, reference.kind, key.namespace.clone(), reference.name))
 }
 
 /// Every text of what a template says of the image of its Machines.

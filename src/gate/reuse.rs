@@ -78,7 +78,7 @@ fn is_gone(judged: &Judged<'_>, key: &Key) -> bool {
 fn template(key: &Key, owner: &Value) -> Option<Key> {
     let reference = references(owner).into_iter().find(|reference| reference.kind == TEMPLATE)?;
     let group = INFRASTRUCTURE.to_owned();
-    Some(Key { group, kind: TEMPLATE.to_owned(), namespace: key.namespace.clone(), name: reference.name })
+    Some(Key::of(group, TEMPLATE, key.namespace.clone(), reference.name))
 }
 
 /// What a template says after the write.

@@ -12,6 +12,7 @@ use crate::hashed::HashSet;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
 use crate::object::{Inventory, Key, LoadError, Object};
+use crate::parallel;
 use crate::providers::carriers;
 use crate::tree::{Map, Value};
 use crate::world::remote::Leads;
@@ -65,8 +66,9 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
     let sources = Sources::of(&[run.rendered, old], &remotes)?;
     let mut said = Said { is_proven: true, ..Said::default() };
-    for object in run.rendered.objects() {
-        if !carries(object, &values)? {
+    let objects = run.rendered.objects();
+    for (object, carries) in objects.iter().zip(parallel::map(objects, |object| carries(object, &values))) {
+        if !carries? {
             continue;
         }
         let differs = differs(run, object)?;

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 
 use super::stream::annotation;
 use super::{Host, HostKind};
-use crate::object::{LoadError, Object};
+use crate::object::{LoadError, Mark, Object};
 use crate::tree::{Map, Text, Value};
 use crate::world::{BaseKind, WriteMethod};
 
-/// Annotation that makes a document a hook (helm `pkg/release/v1/hook.go`).
-const HOOK: &str = "helm.sh/hook";
+/// Annotation that makes a document a hook.
+const HOOK: &str = Mark::HelmHook.word();
 /// Annotation that says when Helm deletes a hook.
 const POLICY: &str = "helm.sh/hook-delete-policy";
 /// The policy that deletes what is there before a hook is made, and the default.
 const BEFORE: &str = "before-hook-creation";
 /// The policy that deletes a hook that succeeded.
 const SUCCEEDED: &str = "hook-succeeded";
-/// Annotation that makes an object a hook of Argo CD, beside Helm's own (gitops-engine `pkg/sync/hook/hook.go`).
-const ARGO_HOOK: &str = "argocd.argoproj.io/hook";
+/// Annotation that makes an object a hook of Argo CD, beside Helm's own.
+const ARGO_HOOK: &str = Mark::ArgoHook.word();
 /// Annotation that says when Argo CD deletes a hook.
 const ARGO_POLICY: &str = "argocd.argoproj.io/hook-delete-policy";
 
@@ -91,7 +91,7 @@ pub(crate) fn is_left_out(object: &Object, host: &Host) -> bool {
 /// The role of an object by its document, and by itself where the host takes lists apart first.
 fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadError> {
     let alone = |object: &Object| -> Result<Role, LoadError> {
-        if ![HOOK, ARGO_HOOK].iter().any(|name| object.may_have_in_metadata(name)) {
+        if ![Mark::HelmHook, Mark::ArgoHook].into_iter().any(|mark| object.may_have_in_metadata(mark)) {
             return Ok(Role::Written);
         }
         Ok(of_value(&*object.value()?, host))

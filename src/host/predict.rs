@@ -24,6 +24,9 @@ use crate::parallel;
 use crate::tree::Value;
 use crate::world::{BaseKind, Coverage, LiveKind, Marks, Unread, World, WriteMethod};
 
+/// How many objects one piece of work looks at.
+const FEW: usize = 16;
+
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
 const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
      the release is applied, so leave --force-replace out or say --server-side=false";
@@ -201,7 +204,8 @@ impl<'a> Run<'a> {
     /// Looks at everything.
     fn look(&mut self) -> Result<(), LoadError> {
         let compared = std::mem::take(&mut self.sorted.compared);
-        for part in parallel::map(&compared, |object| self.part(object)) {
+        let few: Vec<&[&Object]> = compared.chunks(FEW).collect();
+        for part in parallel::pieces(&few, compared.len(), |objects| self.part(objects)) {
             self.take(part?);
         }
         self.removals()?;
@@ -217,16 +221,16 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A run of its own over one object, which does not touch this one.
-    fn part(&self, object: &Object) -> Result<Self, LoadError> {
-        let doubles = self.sorted.doubles.get(&object.key).copied().into_iter().collect();
+    /// A run of its own over a few objects, which does not touch this one.
+    fn part(&self, objects: &[&Object]) -> Result<Self, LoadError> {
+        let doubles = objects.iter().filter_map(|object| self.sorted.doubles.get(&object.key).copied()).collect();
         let mut part = Self {
             sorted: Sorted { doubles, ..Sorted::default() },
             rendered: self.rendered,
             world: self.world,
             locator: self.locator,
             way: self.way,
-            out: Prediction { way: self.way, compared: 1, ..Prediction::default() },
+            out: Prediction { way: self.way, compared: objects.len(), ..Prediction::default() },
             argo: self.argo.clone(),
             blind: Vec::new(),
             homeless: Vec::new(),
@@ -237,7 +241,9 @@ impl<'a> Run<'a> {
             takers: OnceLock::new(),
             removed: HashSet::default(),
         };
-        part.write(object)?;
+        for object in objects {
+            part.write(object)?;
+        }
         Ok(part)
     }
 

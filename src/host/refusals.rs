@@ -20,7 +20,7 @@ use crate::object::{Key, Object, Path};
 use crate::parallel;
 use crate::schema;
 use crate::tree::Value;
-use crate::world::{BaseKind, WriteMethod};
+use crate::world::{BaseKind, Coverage, WriteMethod};
 
 /// Whether a refusal under a rule is one after which the host writes nothing of the release.
 pub(crate) fn stops_before_writes(rule: &str, host: Option<HostKind>) -> bool {
@@ -139,14 +139,21 @@ impl Run<'_> {
     fn of_namespace(&self, object: &Object) -> Option<Refusal> {
         let host = &self.world.host;
         let home = host.namespace.as_deref().filter(|_| host.kind == Some(HostKind::Kubectl));
-        let own = object.key.namespace.as_deref().or(home).filter(|_| !kinds::is_cluster_wide(&object.key))?;
+        let own = object.key.namespace.as_deref().or(home)?;
         let at = |because: String, reach| {
-            Some(Refusal { path: Path::root().key("metadata").key("namespace"), because, reach })
+            (!kinds::is_cluster_wide(&object.key)).then(|| Refusal {
+                path: Path::root().key("metadata").key("namespace"),
+                because,
+                reach,
+            })
         };
         if host.kind == Some(HostKind::Kubectl)
             && let Some(told) = host.namespace.as_deref().filter(|told| host.in_one_namespace && *told != own)
         {
             return at(format!("it is {own}, and kubectl is told to write to {told} only"), Reach::Object);
+        }
+        if self.world.coverage == Coverage::Whole {
+            return None;
         }
         let namespace = Key::new("v1", "Namespace", None, own);
         let is_made = self.rendered.get(&namespace).is_some();

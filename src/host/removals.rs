@@ -13,7 +13,7 @@ use crate::host::HostKind;
 use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
-use crate::object::{Inventory, Key, LoadError, Object};
+use crate::object::{Identity, Inventory, Key, LoadError, Object};
 use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
@@ -290,7 +290,7 @@ impl<'a> Takers<'a> {
     }
 
     fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
-        let Key { kind, namespace, name, .. } = &gone.key;
+        let Identity { kind, namespace, name, .. } = &*gone.key;
         let toolkit = match kind.as_str() {
             "Namespace" => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
             "CustomResourceDefinition" => {

@@ -95,12 +95,7 @@ mod tests {
     use crate::model::Effect;
 
     fn rollout(group: &str, kind: &str, name: &str, course: Course, unavailable: u64) -> Rollout {
-        let owner = Key {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            namespace: Some("fleet".to_owned()),
-            name: name.to_owned(),
-        };
+        let owner = Key::of(group, kind, Some("fleet".to_owned()), name);
         let plain = Rollout::plain(&owner, "demo", Effect::Rollout, Vec::new(), 3);
         let causes = vec!["spec.version".to_owned()];
         Rollout { course: Some(course), max_unavailable: Some(unavailable), causes, ..plain }

@@ -29,12 +29,12 @@ fn of_pair(stage: &Stage<'_>, pair: &Pair) -> Vec<Finding> {
     let old = pair.live.as_ref().map(references).unwrap_or_default();
     for reference in references(predicted).into_iter().filter(is_template) {
         let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
-        let target = Key {
-            group: reference.group.clone().unwrap_or_default(),
-            kind: reference.kind.clone(),
-            namespace: reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
-            name: reference.name.clone(),
-        };
+        let target = Key::of(
+            reference.group.clone().unwrap_or_default(),
+            &reference.kind,
+            reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
+            &reference.name,
+        );
         if is_new && !target.group.is_empty() && stage.written_after(&target).is_none() {
             let message = format!(
                 "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",

@@ -70,7 +70,7 @@ pub(crate) fn rollout(
     let runs = number(old, "/status/replicas").unwrap_or(before);
     let base = Rollout {
         owner: Key::clone(key),
-        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
+        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name.clone()).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(now),
         present: None,

@@ -55,12 +55,7 @@ fn infrastructure(stage: &Stage<'_>, owner: &Key, pools: &Pools) -> Option<Key> 
         let group = pools.group_of(&reference.kind)?;
         Some((reference, group))
     })?;
-    Some(Key {
-        group: group.to_owned(),
-        kind: reference.kind,
-        namespace: owner.namespace.clone(),
-        name: reference.name,
-    })
+    Some(Key::of(group, reference.kind, owner.namespace.clone(), reference.name))
 }
 
 /// The Cluster of an infrastructure: by what it says itself, or by who names it.

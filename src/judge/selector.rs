@@ -76,7 +76,7 @@ fn lost(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<
     let (count, made) = (words(lost.count), words(lost.count.min(count_wanted)));
     Some(Rollout {
         owner: Key::clone(key),
-        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name).unwrap_or_default(),
+        cluster: stage.cluster_of(key, new).map(|cluster| cluster.name.clone()).unwrap_or_default(),
         effect: Effect::Rollout,
         replicas: Some(count_wanted),
         present: None,

@@ -3,7 +3,7 @@
 
 use super::kind::{Kind, Role};
 use crate::contract as words;
-use crate::object::Key;
+use crate::object::{Identity, Key};
 
 /// The core group of Cluster API.
 pub(crate) const CORE: &str = words::CORE;
@@ -69,18 +69,13 @@ pub(crate) const CONFIG_MAP: &str = words::CONFIG_MAP;
 /// The key of a Cluster.
 #[must_use]
 pub(crate) fn cluster(namespace: Option<&str>, name: &str) -> Key {
-    Key {
-        group: CORE.to_owned(),
-        kind: CLUSTER.to_owned(),
-        namespace: namespace.map(str::to_owned),
-        name: name.to_owned(),
-    }
+    Key::of(CORE, CLUSTER, namespace.map(str::to_owned), name)
 }
 
 /// The key of a MachineSet.
 #[must_use]
 pub(crate) fn machine_set(namespace: Option<&str>, name: &str) -> Key {
-    Key { kind: MACHINE_SET.to_owned(), ..cluster(namespace, name) }
+    Key::from(Identity { kind: MACHINE_SET.to_owned(), ..cluster(namespace, name).identity() })
 }
 
 /// The name of what a template makes, by the template's own name; the contract wants `...Template`.

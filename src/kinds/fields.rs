@@ -71,12 +71,7 @@ pub fn target(reference: &Value, namespace: Option<&str>) -> Option<Key> {
     let text = |key: &str| map.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let group = text("apiGroup").or_else(|| text("apiVersion").map(|version| ApiVersion::parse(version).group))?;
     let (kind, name) = (text("kind")?, text("name")?);
-    Some(Key {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-        namespace: text("namespace").or(namespace).map(str::to_owned),
-        name: name.to_owned(),
-    })
+    Some(Key::of(group, kind, text("namespace").or(namespace).map(str::to_owned), name))
 }
 
 /// The owners of an object, by its owner references.
@@ -99,12 +94,12 @@ pub(crate) fn has_controller(object: &Value) -> bool {
 
 /// The key that an owner reference means.
 fn owner(key: &Key, reference: &Value) -> Option<Key> {
-    Some(Key {
-        group: ApiVersion::parse(text(reference, "/apiVersion")?).group.to_owned(),
-        kind: text(reference, "/kind")?.to_owned(),
-        namespace: key.namespace.clone(),
-        name: text(reference, "/name")?.to_owned(),
-    })
+    Some(Key::of(
+        ApiVersion::parse(text(reference, "/apiVersion")?).group,
+        text(reference, "/kind")?,
+        key.namespace.clone(),
+        text(reference, "/name")?,
+    ))
 }
 
 /// Whether a MachineSet makes no Machine any more: its MachineDeployment goes, or has scaled it down to none and decides itself

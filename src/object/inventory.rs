@@ -29,6 +29,12 @@ impl Inventory {
         &self.objects
     }
 
+    /// Whether both hold the same objects in the same memory.
+    #[must_use]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.objects, &other.objects)
+    }
+
     /// The object with this key; the last one where it stands twice.
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Object> {

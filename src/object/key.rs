@@ -1,17 +1,32 @@
 //! What makes two texts the same object: group, kind, namespace and name, never the version.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{BuildHasher as _, Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
+use foldhash::quality::RandomState;
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::contract::{CONFIG_MAP, SECRET};
 
-/// The identity of an object in a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub struct Key {
+/// The identity of an object in a cluster. A copy is a count, and a look into a map hashes one number.
+#[derive(Clone)]
+pub struct Key(Arc<Known>);
+
+/// What a key is, and the hash of it.
+struct Known {
+    identity: Identity,
+    hash: u64,
+}
+
+/// What a key says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "Key", description = "The identity of an object in a cluster."))]
+pub struct Identity {
     /// API group, empty for the core group.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
@@ -28,12 +43,26 @@ impl Key {
     /// The key of an object with the given `apiVersion`.
     #[must_use]
     pub fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
-        Self {
-            group: ApiVersion::parse(api_version).group.to_owned(),
-            kind: kind.to_owned(),
-            namespace: namespace.filter(|text| !text.is_empty()).map(str::to_owned),
-            name: name.to_owned(),
-        }
+        let group = ApiVersion::parse(api_version).group;
+        let namespace = namespace.filter(|text| !text.is_empty()).map(str::to_owned);
+        Self::of(group, kind, namespace, name)
+    }
+
+    /// The key of these parts.
+    #[must_use]
+    pub fn of(
+        group: impl Into<String>,
+        kind: impl Into<String>,
+        namespace: Option<String>,
+        name: impl Into<String>,
+    ) -> Self {
+        Self::from(Identity { group: group.into(), kind: kind.into(), namespace, name: name.into() })
+    }
+
+    /// What it says, to be changed into another one.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        self.0.identity.clone()
     }
 
     /// Whether it is a Secret of Kubernetes' own.
@@ -49,8 +78,80 @@ impl Key {
     }
 }
 
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl From<Identity> for Key {
+    fn from(identity: Identity) -> Self {
+        // All hashes of a run begin with one number, which no writer of a document knows.
+        static START: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+        let hash = START.hash_one(&identity);
+        Self(Arc::new(Known { identity, hash }))
+    }
+}
+
+impl Deref for Key {
+    type Target = Identity;
+
+    fn deref(&self) -> &Identity {
+        &self.0.identity
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.hash == other.0.hash && self.0.identity == other.0.identity
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.identity.cmp(&other.0.identity) }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.identity.fmt(f)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.identity.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Identity::deserialize(from).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+impl JsonSchema for Key {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Identity::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Identity::json_schema(generator)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
             Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
             None => write!(f, "{} {}", self.kind, self.name),

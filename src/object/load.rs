@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, de};
 
 use super::Key;
 use super::plain;
-use super::words::Escapes;
+use super::words::{Escapes, Marks};
 use crate::tree::{Pool, Value};
 use crate::yaml;
 
@@ -17,7 +17,7 @@ use crate::yaml;
 #[derive(Clone)]
 pub enum Body {
     /// A document of a stream: the stream's bytes and the document's span in them.
-    Text(Arc<[u8]>, yaml::Span),
+    Text(Arc<Vec<u8>>, yaml::Span),
     /// A tree that is already read (from the API server, a `List`, a World).
     Value(Value),
 }
@@ -80,8 +80,8 @@ pub struct Object {
     pub line: usize,
     /// The list that it stood in, where it was an item of one.
     pub carrier: Option<Arc<Carrier>>,
-    /// Where its `metadata` stands in its stream, where that was told without a tree.
-    metadata: Option<yaml::Span>,
+    /// Its `metadata`, where that was told without a tree.
+    metadata: Option<Metadata>,
     read: Read,
     /// What its text may say by escapes alone, once somebody has asked.
     pub(super) escapes: OnceLock<Escapes>,
@@ -101,6 +101,15 @@ impl std::fmt::Debug for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Form").field(&self.0.get().is_some()).finish()
     }
+}
+
+/// What was told of the `metadata` of an everyday document without a tree.
+#[derive(Debug, Clone, Copy)]
+struct Metadata {
+    /// Where it stands in its stream.
+    span: yaml::Span,
+    /// What may stand in it.
+    marks: Marks,
 }
 
 /// The tree of a text, once somebody has asked for it.
@@ -213,14 +222,18 @@ impl Object {
     }
 
     /// An object whose head was found in a text, and where its `metadata` stands there.
-    pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize, metadata: yaml::Span) -> Self {
+    pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize, span: yaml::Span) -> Self {
+        let metadata = match &body {
+            Body::Text(bytes, _) => Some(Metadata { span, marks: Marks::of(span.of(bytes)) }),
+            Body::Value(_) => None,
+        };
         Self {
             key,
             api_version,
             body,
             line,
             carrier: None,
-            metadata: Some(metadata),
+            metadata,
             read: Read::default(),
             escapes: OnceLock::new(),
             names_data: OnceLock::new(),
@@ -233,7 +246,7 @@ impl Object {
     /// the rest can be read at all is not looked at.
     #[must_use]
     pub(crate) fn metadata(&self) -> Option<Value> {
-        let (Body::Text(bytes, _), Some(span)) = (&self.body, self.metadata) else { return None };
+        let (Body::Text(bytes, _), Some(Metadata { span, .. })) = (&self.body, self.metadata) else { return None };
         if self.read.0.get().is_some() {
             return None;
         }
@@ -273,8 +286,13 @@ impl Object {
 
     /// The text of the `metadata` of an everyday document.
     pub(super) fn metadata_text(&self) -> Option<&[u8]> {
-        let (Body::Text(bytes, _), Some(span)) = (&self.body, self.metadata) else { return None };
+        let (Body::Text(bytes, _), Some(Metadata { span, .. })) = (&self.body, self.metadata) else { return None };
         Some(span.of(bytes))
+    }
+
+    /// What the `metadata` of an everyday document may have.
+    pub(super) fn marks(&self) -> Option<Marks> {
+        self.metadata.map(|metadata| metadata.marks)
     }
 
     /// Bytes of its text; `None` where it is a tree.
@@ -422,7 +440,7 @@ mod tests {
     fn debug_output_shows_no_content() {
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "canary"}});
         let tree: Inventory = vec![Object::from_value(secret.clone(), 0).expect("an object")].into();
-        let text: Arc<[u8]> = Arc::from(secret.to_string().into_bytes());
+        let text: Arc<Vec<u8>> = Arc::from(secret.to_string().into_bytes());
         let stream = crate::object::Stream::load(&text).expect("a stream");
         let bytes = format!("{:?}", b"canary").trim_matches(['[', ']']).to_owned();
         for shown in [format!("{tree:?}"), format!("{stream:#?}"), format!("{stream:?}")] {

@@ -49,7 +49,7 @@ impl Files {
 
     /// Some files as one stream, each a document or more; what has no name came from no file.
     #[must_use]
-    pub fn joined(parts: Vec<(String, Arc<[u8]>)>) -> (Self, Arc<[u8]>) {
+    pub fn joined(parts: Vec<(String, Arc<Vec<u8>>)>) -> (Self, Arc<Vec<u8>>) {
         let (mut files, mut all, mut line) = (Self::default(), Vec::new(), 1);
         for (name, bytes) in parts {
             if !all.is_empty() {
@@ -205,7 +205,7 @@ mod tests {
     use crate::object::Stream;
 
     fn located(text: &str, place: usize, path: &str) -> Location {
-        let stream = Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
+        let stream = Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
         let files = Files::one("a.yaml");
         let path = Path::parse(path).expect("a path");
         Origins::of(&stream.objects.objects()[place], &files).find(&path, None)
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn an_item_of_a_list_that_is_not_the_rendered_one_is_not_looked_for_by_number() {
-        let stream = Stream::load(&Arc::from(TWO.as_bytes())).expect("a stream");
+        let stream = Stream::load(&Arc::new(TWO.as_bytes().to_vec())).expect("a stream");
         let files = Files::default();
         let holds = crate::tree::json!({"spec": {"list": [{"name": "live"}, {"name": "x"}, {"name": "y"}]}});
         let path = Path::parse("spec.list[1].name").expect("a path");
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn files_keep_their_names_and_lines() {
-        let part = |name: &str, text: &str| (name.to_owned(), Arc::<[u8]>::from(text.as_bytes()));
+        let part = |name: &str, text: &str| (name.to_owned(), Arc::new(text.as_bytes().to_vec()));
         let (files, bytes) = Files::joined(vec![part("a", "x: 1\ny: 2\n"), part("b", "z: 3"), part("c", "w: 4\n")]);
         let line_of = |word: &str| {
             let text = String::from_utf8_lossy(&bytes).into_owned();

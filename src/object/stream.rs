@@ -24,7 +24,7 @@ impl Stream {
     ///
     /// # Errors
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
-    pub fn load(bytes: &Arc<[u8]>) -> Result<Self, LoadError> {
+    pub fn load(bytes: &Arc<Vec<u8>>) -> Result<Self, LoadError> {
         Self::of_sections(bytes, &yaml::split(bytes)?, &[])
     }
 
@@ -32,7 +32,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Self::load`].
-    pub fn load_beside(bytes: &Arc<[u8]>, other: &StreamText) -> Result<Self, LoadError> {
+    pub fn load_beside(bytes: &Arc<Vec<u8>>, other: &StreamText) -> Result<Self, LoadError> {
         let sections = yaml::split(bytes)?;
         let known = other.everyday();
         // A document more or less than there moves all that follow it.
@@ -48,30 +48,37 @@ impl Stream {
 
     /// Reads a stream of which these are the documents, as far as they are not known from another one.
     pub(super) fn of_sections(
-        bytes: &Arc<[u8]>,
+        bytes: &Arc<Vec<u8>>,
         sections: &[yaml::Section],
         known: &[Option<&Object>],
     ) -> Result<Self, LoadError> {
         let mut stream = Self::default();
-        let mut objects = Vec::with_capacity(sections.len());
         let known = known.iter().copied().chain(std::iter::repeat(None));
         let documents: Vec<(&yaml::Section, Option<&Object>)> = sections.iter().zip(known).collect();
         let read = |(section, known): &(&yaml::Section, Option<&Object>)| match known {
             Some(object) => Ok(Document::One(object.at_line(section.line))),
             None => Document::read(bytes, section),
         };
-        for document in parallel::map(&documents, read) {
-            stream.documents += usize::from(!matches!(document, Ok(Document::Empty)));
-            match document? {
-                Document::Empty => {}
-                Document::Nameless(object) => stream.nameless.push(object),
-                Document::One(object) => objects.push(object),
-                Document::List(items, without_name) => {
-                    objects.extend(items);
-                    stream.nameless.extend(without_name);
+        let documents: Vec<Document> = parallel::map(&documents, read).into_iter().collect::<Result<_, _>>()?;
+        stream.documents = documents.iter().filter(|document| !matches!(document, Document::Empty)).count();
+        let objects = if documents.iter().all(Document::is_object_or_nothing) {
+            // They stay where they are: a stream may have thousands.
+            documents.into_iter().filter_map(Document::object).collect()
+        } else {
+            let mut objects = Vec::with_capacity(documents.len());
+            for document in documents {
+                match document {
+                    Document::Empty => {}
+                    Document::Nameless(object) => stream.nameless.push(object),
+                    Document::One(object) => objects.push(object),
+                    Document::List(items, without_name) => {
+                        objects.extend(items);
+                        stream.nameless.extend(without_name);
+                    }
                 }
             }
-        }
+            objects
+        };
         stream.objects = objects.into();
         Ok(stream)
     }
@@ -90,8 +97,18 @@ enum Document {
 }
 
 impl Document {
+    /// Whether it is an object with a name, or nothing.
+    const fn is_object_or_nothing(&self) -> bool {
+        matches!(self, Self::Empty | Self::One(_))
+    }
+
+    /// The object that it is.
+    fn object(self) -> Option<Object> {
+        if let Self::One(object) = self { Some(object) } else { None }
+    }
+
     /// Reads as much of a document as is needed to know what it is.
-    fn read(bytes: &Arc<[u8]>, section: &yaml::Section) -> Result<Self, LoadError> {
+    fn read(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Result<Self, LoadError> {
         if section.is_blank(bytes) {
             return Ok(Self::Empty);
         }
@@ -117,7 +134,7 @@ impl Document {
     }
 
     /// Reads a JSON value, which Go does not read as YAML.
-    fn json(bytes: &Arc<[u8]>, section: &yaml::Section) -> Result<Self, LoadError> {
+    fn json(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Result<Self, LoadError> {
         let fault =
             |_| LoadError::NotAnObject { line: section.line, what: "this JSON value cannot be read".to_owned() };
         let value: Value = serde_json::from_slice(section.document.of(bytes)).map_err(fault)?;
@@ -131,7 +148,7 @@ impl Document {
 }
 
 /// The object of a document whose head tells everything; `None` where the tree has to be read.
-fn by_head(bytes: &Arc<[u8]>, section: &yaml::Section) -> Option<Object> {
+fn by_head(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Option<Object> {
     let document = section.document;
     let head = yaml::head(document.of(bytes))?;
     let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
@@ -197,7 +214,7 @@ mod tests {
     use super::*;
 
     fn load(text: &str) -> Result<Stream, LoadError> {
-        Stream::load(&Arc::from(text.as_bytes()))
+        Stream::load(&Arc::new(text.as_bytes().to_vec()))
     }
 
     #[test]
@@ -211,12 +228,11 @@ mod tests {
         let document = |name: &str, value: &str| {
             format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
         };
-        let text = |parts: &[String]| -> Arc<[u8]> { Arc::from(parts.concat().into_bytes()) };
+        let text = |parts: &[String]| -> Arc<Vec<u8>> { Arc::from(parts.concat().into_bytes()) };
         let all = [document("a", "x"), document("b", "y"), document("c", "z")];
         let other = StreamText::from(text(&all));
-        let of_text =
-            |object: &Object, bytes: &Arc<[u8]>| matches!(&object.body, Body::Text(own, _) if Arc::ptr_eq(own, bytes));
-        let shared = |bytes: &Arc<[u8]>| -> Vec<bool> {
+        let of_text = |object: &Object, bytes: &Arc<Vec<u8>>| matches!(&object.body, Body::Text(own, _) if Arc::ptr_eq(own, bytes));
+        let shared = |bytes: &Arc<Vec<u8>>| -> Vec<bool> {
             let alone = Stream::load(bytes).expect("a stream");
             let beside = Stream::load_beside(bytes, &other).expect("a stream");
             let told = |stream: &Stream| -> Vec<(Key, usize, Value)> {

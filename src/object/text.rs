@@ -10,7 +10,7 @@ use crate::yaml::{self, Section};
 /// The text of a stream. Copies share its bytes and what was read of them.
 #[derive(Clone)]
 pub struct StreamText {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Vec<u8>>,
     read: Arc<Read>,
 }
 
@@ -24,7 +24,7 @@ struct Read {
 impl StreamText {
     /// Its bytes.
     #[must_use]
-    pub const fn bytes(&self) -> &Arc<[u8]> {
+    pub const fn bytes(&self) -> &Arc<Vec<u8>> {
         &self.bytes
     }
 
@@ -55,15 +55,15 @@ impl StreamText {
     }
 }
 
-impl From<Arc<[u8]>> for StreamText {
-    fn from(bytes: Arc<[u8]>) -> Self {
+impl From<Arc<Vec<u8>>> for StreamText {
+    fn from(bytes: Arc<Vec<u8>>) -> Self {
         Self { bytes, read: Arc::default() }
     }
 }
 
 impl From<Vec<u8>> for StreamText {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::from(Arc::<[u8]>::from(bytes))
+        Self::from(Arc::<Vec<u8>>::from(bytes))
     }
 }
 

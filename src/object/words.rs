@@ -38,15 +38,63 @@ impl Object {
     }
 
     /// Whether its `metadata` may have a key, in one of its maps; false only where that is sure. As [`Self::may_have_key`], but of an
-    /// everyday document nothing else is looked at.
+    /// everyday document nothing else is looked at, and that once.
     #[must_use]
-    pub(crate) fn may_have_in_metadata(&self, word: &str) -> bool {
-        let Some(text) = self.metadata_text() else { return self.may_have_key(word) };
-        says(text, word) || Escapes::of(text).in_keys
+    pub(crate) fn may_have_in_metadata(&self, mark: Mark) -> bool {
+        self.marks().map_or_else(|| self.may_have_key(mark.word()), |marks| marks.may_have(mark))
     }
 
     fn escapes(&self, text: &[u8]) -> Escapes {
         *self.escapes.get_or_init(|| Escapes::of(text))
+    }
+}
+
+/// A key that many ask for in the `metadata` of every object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// What makes a document a hook of Helm (helm `pkg/release/v1/hook.go`).
+    HelmHook,
+    /// What makes an object a hook of Argo CD, beside Helm's own (gitops-engine `pkg/sync/hook/hook.go`).
+    ArgoHook,
+    /// What makes Helm leave an object in place that goes from its chart (helm `pkg/kube/resource_policy.go`).
+    ResourcePolicy,
+    /// What the API server gives each object.
+    Uid,
+    /// What the API server notes of those who write an object.
+    ManagedFields,
+}
+
+impl Mark {
+    const ALL: [Self; 5] = [Self::HelmHook, Self::ArgoHook, Self::ResourcePolicy, Self::Uid, Self::ManagedFields];
+
+    /// How it is written.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::HelmHook => "helm.sh/hook",
+            Self::ArgoHook => "argocd.argoproj.io/hook",
+            Self::ResourcePolicy => "helm.sh/resource-policy",
+            Self::Uid => "uid",
+            Self::ManagedFields => "managedFields",
+        }
+    }
+}
+
+/// The marks that the `metadata` of an everyday document may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// Looks for them in the text of a `metadata`.
+    pub(super) fn of(text: &[u8]) -> Self {
+        if Escapes::of(text).in_keys {
+            return Self(u8::MAX);
+        }
+        let bits = Mark::ALL.into_iter().filter(|mark| says(text, mark.word())).map(|mark| 1 << mark as u8);
+        Self(bits.fold(0, |all, bit| all | bit))
+    }
+
+    const fn may_have(self, mark: Mark) -> bool {
+        self.0 & 1 << mark as u8 != 0
     }
 }
 
@@ -118,6 +166,8 @@ fn tag_with_numbers(text: &[u8]) -> bool {
 mod tests {
     use std::sync::Arc;
 
+    use super::Mark;
+
     #[test]
     fn a_word_is_only_ruled_out_where_it_cannot_stand() {
         let object = |line: &str| {
@@ -141,8 +191,8 @@ mod tests {
     #[test]
     fn a_key_of_metadata_is_only_ruled_out_where_no_decoder_finds_it() {
         let may = |text: &str| {
-            let stream = crate::object::Stream::load(&Arc::from(text.as_bytes())).expect("a stream");
-            stream.objects.objects()[0].may_have_in_metadata("helm.sh/hook")
+            let stream = crate::object::Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
+            stream.objects.objects()[0].may_have_in_metadata(Mark::HelmHook)
         };
         let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
         assert!(may(&format!("{head}  annotations:\n    helm.sh/hook: test\n")));

@@ -64,7 +64,7 @@ pub struct Judgement {
     /// What is said.
     pub report: Report,
     /// The stream with late values filled in.
-    pub stream: Arc<[u8]>,
+    pub stream: Arc<Vec<u8>>,
     /// Pins to record after an allowed run.
     pub pins: Vec<Pin>,
     /// Approvals that it is allowed by, with their places as the policy names them.

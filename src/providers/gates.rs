@@ -55,7 +55,7 @@ mod tests {
 
     fn gates(group: &str, kind: &str, object: &Value, version: &str) -> Vec<String> {
         let group = format!("{group}cluster.x-k8s.io");
-        let key = Key { group, kind: kind.to_owned(), namespace: None, name: "x".to_owned() };
+        let key = Key::of(group, kind, None, "x");
         let found = needs(&key, object, true, &Versions::told("cluster-api", version));
         found.into_iter().map(|need| format!("{} {}", need.gate, need.path)).collect()
     }
@@ -113,12 +113,7 @@ mod tests {
         let template = json!({"spec": {"template": {"spec": {"ignition": {"version": "3.4"}}}}});
         let wanted = format!("{AWS_IGNITION} spec.template.spec.ignition");
         assert_eq!(gates("infrastructure.", "AWSMachineTemplate", &template, "v1.14.2"), [wanted]);
-        let key = Key {
-            group: "infrastructure.cluster.x-k8s.io".to_owned(),
-            kind: "AWSMachineTemplate".to_owned(),
-            namespace: None,
-            name: "x".to_owned(),
-        };
+        let key = Key::of("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate", None, "x");
         assert!(needs(&key, &template, false, &Versions::told("cluster-api", "v1.14.2")).is_empty());
         assert!(gates("infrastructure.", "AWSCluster", &json!({"spec": {"region": "x"}}), "v1.14.2").is_empty());
         let machine = json!({"spec": {"network": {"interfaces": {"primary": {}}}}});

@@ -271,8 +271,12 @@ fn answers(report: &mut DryRunReport) {
 }
 
 fn key(key: &mut Key) {
-    [&mut key.group, &mut key.kind, &mut key.name].into_iter().for_each(in_place);
-    maybe(&mut key.namespace);
+    let mut clean = key.identity();
+    [&mut clean.group, &mut clean.kind, &mut clean.name].into_iter().for_each(in_place);
+    maybe(&mut clean.namespace);
+    if clean != **key {
+        *key = clean.into();
+    }
 }
 
 fn within(way: &mut [Within]) {

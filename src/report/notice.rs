@@ -4,7 +4,7 @@
 use super::{ChangeReport, ObjectReport, Report, hash, human, sentence, several};
 use crate::hashed::{HashMap, HashSet};
 use crate::model::{DO, Decision, Effect, Finding, OR, Reason};
-use crate::object::{Key, Location};
+use crate::object::{Identity, Key, Location};
 
 /// Longest text of a notice, in characters: no service shows more, and some refuse it.
 const LONGEST: usize = 1000;
@@ -144,7 +144,7 @@ type Place<'r> = (&'r str, Option<&'r str>, &'r str, Option<Effect>);
 fn answers(report: &Report) -> HashMap<Place<'_>, Decision> {
     let mut answers = HashMap::default();
     for reason in report.reasons.iter().filter(|reason| is_of_effect(reason)) {
-        let Some(Key { kind, namespace, name, .. }) = &reason.object else { continue };
+        let Some(Identity { kind, namespace, name, .. }) = reason.object.as_deref() else { continue };
         let effect = reason.about.effect.filter(|_| reason.gate != INFRASTRUCTURE);
         let answer = answers.entry((kind.as_str(), namespace.as_deref(), name.as_str(), effect)).or_default();
         *answer = reason.decision.max(*answer);

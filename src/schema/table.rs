@@ -3,10 +3,11 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
 
+use crate::hashed::HashSet;
 use crate::tree::Value;
 
 /// One place of the schema of a CRD; the short names are those of the file.
@@ -161,7 +162,10 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
 
 /// Whether the table knows a kind as one that lives outside namespaces.
 pub(super) fn is_wide(group: &str, kind: &str) -> bool {
-    WIDE.binary_search_by(|id| compared(id, [group, "/", kind])).is_ok()
+    // Most kinds are not known by any group.
+    static KINDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| WIDE.iter().filter_map(|id| id.rsplit('/').next()).collect());
+    KINDS.contains(kind) && WIDE.binary_search_by(|id| compared(id, [group, "/", kind])).is_ok()
 }
 
 /// How an id stands to one that is given in parts.

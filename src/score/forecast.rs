@@ -147,7 +147,7 @@ impl About {
         let rolled = report.rollouts.iter().map(|rollout| (rollout.owner.namespace.clone(), rollout.cluster.clone()));
         let changed = report.objects.iter().map(|object| object.key());
         let shared = changed.filter(|key| !kind(key).role.is_part_of_cluster());
-        Self { clusters: told.chain(rolled).collect(), namespaces: shared.map(|key| key.namespace).collect() }
+        Self { clusters: told.chain(rolled).collect(), namespaces: shared.map(|key| key.namespace.clone()).collect() }
     }
 
     /// Whether an object is an owner of Machines of one of them.

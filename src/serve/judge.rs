@@ -290,7 +290,7 @@ struct Sides {
 
 fn key(read: &cluster::plan::ObjectRead) -> Key {
     let cluster::plan::ObjectRead { kind, namespace, name, .. } = read;
-    Key { group: kind.group.clone(), kind: kind.kind.clone(), namespace: namespace.clone(), name: name.clone() }
+    Key::of(&kind.group, &kind.kind, namespace.clone(), name.as_str())
 }
 
 /// Why a write needs no judgement; nothing where it does.

@@ -81,7 +81,7 @@ impl Chart {
         tree: Tree<'_>,
         first: bool,
         observer: &dyn Observer,
-    ) -> anyhow::Result<Arc<[u8]>> {
+    ) -> anyhow::Result<Arc<Vec<u8>>> {
         let mut command = Command::new(&self.helm);
         command.args(["template", &self.release]).arg(chart);
         if let Some(namespace) = &self.namespace {

@@ -89,7 +89,7 @@ impl Input {
 /// How standard input is called.
 pub(crate) const STDIN: &str = "<stdin>";
 
-fn of_file(file: &Path) -> Result<Arc<[u8]>, Stop> {
+fn of_file(file: &Path) -> Result<Arc<Vec<u8>>, Stop> {
     let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
     bytes.map_err(Stop::usage)
 }

@@ -37,7 +37,7 @@ pub(crate) enum Source {
         /// How it is called.
         name: String,
         /// The stream.
-        bytes: Arc<[u8]>,
+        bytes: Arc<Vec<u8>>,
     },
 }
 
@@ -179,7 +179,7 @@ fn of_paths(
     {
         return Input::of_stdin().map_err(|stop| stop.error);
     }
-    let mut parts: Vec<(String, Arc<[u8]>)> = Vec::new();
+    let mut parts: Vec<(String, Arc<Vec<u8>>)> = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
             parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.text.bytes().clone()));
@@ -207,7 +207,7 @@ fn of_paths(
 }
 
 /// The manifests of a folder and of those below it. A chart or a kustomization in it is not taken for manifests.
-fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Arc<[u8]>)>> {
+fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Arc<Vec<u8>>)>> {
     if there.join(CHART).is_file() {
         bail!("{0} is a chart; say --chart {0} --release NAME", path.display());
     }
@@ -234,7 +234,12 @@ fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(S
 }
 
 /// What a kustomization renders to.
-fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<Arc<[u8]>> {
+fn kustomized(
+    path: &Path,
+    told: Option<&Path>,
+    tree: Tree<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<Arc<Vec<u8>>> {
     let there = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
     let (mut command, verb) = kustomize(told);
     command.arg(&there);
@@ -272,6 +277,6 @@ pub(crate) fn is_kustomization(folder: &Path) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| folder.join(name).is_file())
 }
 
-pub(super) fn read(there: &Path, path: &Path) -> anyhow::Result<Arc<[u8]>> {
+pub(super) fn read(there: &Path, path: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
     std::fs::File::open(there).and_then(crate::world::whole).with_context(|| format!("cannot read {}", path.display()))
 }

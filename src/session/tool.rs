@@ -25,7 +25,7 @@ pub(super) fn printed(
     tree: Tree<'_>,
     name: Name<'_>,
     observer: &dyn Observer,
-) -> anyhow::Result<Arc<[u8]>> {
+) -> anyhow::Result<Arc<Vec<u8>>> {
     let Ended { status, stdout, stderr } = ran(command, tree.folder, name, observer)?;
     let (what, _) = name;
     if !status.success() {

@@ -13,7 +13,7 @@ use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, Unread, World};
 use crate::kinds::contract::MACHINE;
 use crate::model;
-use crate::object::{Inventory, LoadError, Object, Stream, StreamText};
+use crate::object::{Inventory, LoadError, Mark, Object, Stream, StreamText};
 use crate::parallel;
 use crate::tree::Value;
 
@@ -289,7 +289,7 @@ pub(crate) fn bears_marks(value: &Value) -> bool {
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == crate::kinds::contract::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
-    let possible = object.may_have_in_metadata("uid") || object.may_have_in_metadata("managedFields");
+    let possible = [Mark::Uid, Mark::ManagedFields].into_iter().any(|mark| object.may_have_in_metadata(mark));
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
     let made =
         || object.value().is_ok_and(|value| bears_marks(&value) || value.pointer("/spec/infrastructureRef").is_none());
@@ -336,7 +336,7 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 /// The bytes of a file.
-fn read(path: &Path) -> Result<Arc<[u8]>, FileError> {
+fn read(path: &Path) -> Result<Arc<Vec<u8>>, FileError> {
     File::open(path).and_then(super::whole).map_err(|why| FileError::Read { path: path.display().to_string(), why })
 }
 

@@ -1,84 +1,79 @@
 //! Everything that is left in a file, in one allocation where its length is known.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use crate::memory;
+use crate::parallel;
+
+/// How much of a file one core reads at a time.
+const PART: usize = 1 << 20;
+/// What is set aside for what has no length. Nothing of it is touched before it is filled.
+const PIPE: usize = 16 << 20;
 
 /// Everything that is left in a file; its length is only a hint, since it may be a pipe or still grow.
 ///
 /// # Errors
 /// When it cannot be read, or is larger than what can be judged in the memory that there is.
-pub(crate) fn whole(file: File) -> io::Result<Arc<[u8]>> {
+pub(crate) fn whole(file: File) -> io::Result<Arc<Vec<u8>>> {
     up_to(file, memory::largest_input())
 }
 
-fn up_to(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |data| data.len());
+fn up_to(mut file: File, most: u64) -> io::Result<Arc<Vec<u8>>> {
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|data| data.len());
     let too_large = || io::Error::other(memory::too_large(most));
-    if length > most {
+    if length.is_some_and(|length| length > most) {
         return Err(too_large());
     }
-    let mut bytes = zeros(usize::try_from(length).unwrap_or(0));
-    let mut filled = 0;
-    if let Some(space) = Arc::get_mut(&mut bytes) {
-        while filled < space.len() {
-            match file.read(&mut space[filled..]) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-    let parts = parts(file, (most + 1).saturating_sub(filled as u64))?;
-    let all = filled + parts.iter().map(Vec::len).sum::<usize>();
-    if all as u64 > most {
-        return Err(too_large());
-    }
-    if all != bytes.len() || !parts.is_empty() {
-        bytes = joined(&bytes[..filled], &parts, all);
-    }
+    let mut bytes = match length.map(usize::try_from) {
+        Some(Ok(length)) if length > 0 => known(&mut file, length)?,
+        _ => Vec::with_capacity(PIPE.min(usize::try_from(most).unwrap_or(PIPE))),
+    };
+    file.take((most + 1).saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes)?;
     if memory::weight(&bytes) > most {
         return Err(too_large());
     }
+    Ok(Arc::new(bytes))
+}
+
+/// What a file of this length has from where it stands on, read by all cores; the file stands behind it then.
+fn known(file: &mut File, length: usize) -> io::Result<Vec<u8>> {
+    let start = file.stream_position()?;
+    let left = length.saturating_sub(usize::try_from(start).unwrap_or(length));
+    let mut bytes = vec![0; left];
+    let mut parts: Vec<(u64, &mut [u8], io::Result<usize>)> = Vec::new();
+    for (place, part) in bytes.chunks_mut(PART).enumerate() {
+        parts.push((start + (place * PART) as u64, part, Ok(0)));
+    }
+    parallel::few(&mut parts, |(from, part, count)| *count = filled(file, *from, part));
+    let mut filled = 0;
+    for (_, part, count) in parts {
+        let count = count?;
+        filled += count;
+        // It is shorter than it said.
+        if count < part.len() {
+            break;
+        }
+    }
+    bytes.truncate(filled);
+    file.seek(SeekFrom::Start(start + filled as u64))?;
     Ok(bytes)
 }
 
-/// What is left, in parts: one vector that grows would be copied each time it does.
-fn parts(mut file: File, most: u64) -> io::Result<Vec<Vec<u8>>> {
-    const PART: usize = 1 << 20;
-    let mut parts = Vec::new();
-    let mut left = most;
-    while left > 0 {
-        // Nothing is touched before it is filled.
-        let mut part = Vec::with_capacity(if parts.is_empty() { 0 } else { PART });
-        let count = (&mut file).take(left.min(PART as u64)).read_to_end(&mut part)?;
-        if count == 0 {
-            break;
-        }
-        left -= count as u64;
-        parts.push(part);
-    }
-    Ok(parts)
-}
-
-/// What was read, as one piece of so many bytes.
-fn joined(start: &[u8], parts: &[Vec<u8>], all: usize) -> Arc<[u8]> {
-    let mut out = zeros(all);
-    if let Some(mut space) = Arc::get_mut(&mut out) {
-        for part in std::iter::once(start).chain(parts.iter().map(Vec::as_slice)) {
-            let (here, after) = space.split_at_mut(part.len());
-            here.copy_from_slice(part);
-            space = after;
+/// Fills a part of what is read, as far as the file goes.
+fn filled(file: &File, from: u64, part: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < part.len() {
+        match file.read_at(&mut part[count..], from + count as u64) {
+            Ok(0) => break,
+            Ok(more) => count += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    out
-}
-
-fn zeros(count: usize) -> Arc<[u8]> {
-    std::iter::repeat_n(0, count).collect()
+    Ok(count)
 }
 
 #[cfg(test)]

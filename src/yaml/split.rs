@@ -8,9 +8,13 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+use crate::parallel;
 use crate::yaml::error::{Error, Result};
 use crate::yaml::span::Span;
 use crate::yaml::text::break_len;
+
+/// So many bytes are worth a look of another core as much as one document.
+const KILO: usize = 1 << 10;
 
 /// One document of a stream with the separator line before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,24 +82,54 @@ fn comment_only(line: &[u8]) -> bool {
 /// # Errors
 /// A line that starts with `---` and goes on with anything but blanks and a comment (`---apiVersion: v1`): kubectl and Helm 4 refuse it.
 pub fn split(stream: &[u8]) -> Result<Vec<Section>> {
-    let mut cut = Cut { stream, sections: Vec::new(), open: empty(0, 1), opened: false, held: false };
+    let mut cut = Cut { stream, sections: Vec::new(), open: empty(0), opened: false, held: false };
     let from = json_values(stream, &mut cut.sections)?;
-    if let Some(last) = cut.sections.last() {
-        cut.open = empty(from, last.line + lines(&stream[last.document.start..from]));
+    if !cut.sections.is_empty() {
+        cut.open = empty(from);
         if from == stream.len() {
-            return Ok(cut.sections);
+            return Ok(numbered(stream, cut.sections));
         }
     } else if from > 0 {
-        cut.open = Section { separator: Span::new(0, from), ..empty(from, 1 + lines(&stream[..from])) };
+        cut.open = Section { separator: Span::new(0, from), ..empty(from) };
     }
     let first = stream[from..].starts_with(b"---").then_some(from);
     let marked = stream.starts_with(b"\xEF\xBB\xBF---").then_some(3);
-    let rest = memmem::find_iter(&stream[from..], b"\n---").map(|at| from + at + 1);
-    for start in first.or(marked).into_iter().chain(rest) {
+    for start in first.or(marked).into_iter().chain(marks(stream, from)) {
         cut.at(start)?;
     }
     cut.close(stream.len());
-    Ok(cut.sections)
+    Ok(numbered(stream, cut.sections))
+}
+
+/// Where lines behind a byte start with `---`.
+fn marks(stream: &[u8], from: usize) -> Vec<usize> {
+    const MARK: &[u8] = b"\n---";
+    const PART: usize = 1 << 18;
+    let parts: Vec<usize> = (from..stream.len()).step_by(PART).collect();
+    let found = parallel::pieces(&parts, stream.len() / KILO, |start| -> Vec<usize> {
+        let end = stream.len().min(start + PART + MARK.len() - 1);
+        memmem::find_iter(&stream[*start..end], MARK).map(|at| start + at + 1).collect()
+    });
+    found.concat()
+}
+
+/// The sections with the lines on which their documents start.
+fn numbered(stream: &[u8], mut sections: Vec<Section>) -> Vec<Section> {
+    const FEW: usize = 64;
+    let starts: Vec<usize> = sections.iter().map(|section| section.document.start).collect();
+    let few: Vec<&[usize]> = starts.chunks(FEW).collect();
+    let before = |place: usize| place.checked_sub(1).map_or(0, |before| starts[before]);
+    let few: Vec<(usize, &[usize])> = few.into_iter().enumerate().map(|(at, few)| (before(at * FEW), few)).collect();
+    let counts = parallel::pieces(&few, stream.len() / KILO, |(before, starts)| -> Vec<usize> {
+        let befores = std::iter::once(before).chain(*starts);
+        befores.zip(*starts).map(|(before, start)| stream.get(*before..*start).map_or(0, lines)).collect()
+    });
+    let mut line = 1;
+    for (section, count) in sections.iter_mut().zip(counts.concat()) {
+        line += count;
+        section.line = line;
+    }
+    sections
 }
 
 /// Where a stream is while it is cut.
@@ -119,7 +153,7 @@ impl Cut<'_> {
         let marked = start == 3 && self.sections.is_empty() && !self.opened && self.stream.starts_with(b"\xEF\xBB\xBF");
         let before = if marked { 0 } else { start };
         if !marked && !matches!(first_word(rest), None | Some('#')) {
-            let line = self.open.line + lines(&self.stream[self.open.document.start..start]);
+            let line = 1 + lines(&self.stream[..start]);
             let message = "invalid document separator: nothing but a comment may follow `---` on its line";
             return Err(Error { line, column: 4, message: message.to_owned() });
         }
@@ -129,11 +163,10 @@ impl Cut<'_> {
             self.held = true;
             return Ok(());
         }
-        let line = self.open.line + lines(&self.stream[self.open.document.start..end]);
         if self.opened || ends {
             self.close(before);
         }
-        self.open = Section { separator: Span::new(before, end), ..empty(end, line) };
+        self.open = Section { separator: Span::new(before, end), ..empty(end) };
         (self.opened, self.held) = (true, !ends);
         Ok(())
     }
@@ -146,7 +179,6 @@ impl Cut<'_> {
         if self.held && !separator.is_empty() && needs_separator(text) {
             document.start = separator.start;
             *separator = Span::new(separator.start, separator.start);
-            self.open.line -= 1;
         }
         self.sections.push(self.open);
     }
@@ -168,9 +200,9 @@ fn needs_separator(text: &[u8]) -> bool {
     false
 }
 
-/// A section that starts at a byte and holds nothing yet.
-fn empty(start: usize, line: usize) -> Section {
-    Section { separator: Span::new(start, start), document: Span::new(start, start), line, json: false }
+/// A section that starts at a byte and holds nothing yet; on which line is told by [`numbered`].
+fn empty(start: usize) -> Section {
+    Section { separator: Span::new(start, start), document: Span::new(start, start), line: 0, json: false }
 }
 
 /// Line feeds in a text.
@@ -210,15 +242,14 @@ fn json_values(stream: &[u8], sections: &mut Vec<Section>) -> Result<usize> {
         return Ok(0);
     }
     let mut values = serde_json::Deserializer::from_slice(stream).into_iter::<serde::de::IgnoredAny>();
-    let (mut from, mut line) = (0, 1);
+    let mut from = 0;
     loop {
         let value = values.next();
         let at = values.byte_offset();
         match value {
             Some(Ok(_)) => {
                 let document = Span::new(from, at);
-                sections.push(Section { document, json: true, ..empty(from, line) });
-                line += lines(document.of(stream));
+                sections.push(Section { document, json: true, ..empty(from) });
                 from = at;
             }
             None => {
@@ -230,7 +261,7 @@ fn json_values(stream: &[u8], sections: &mut Vec<Section>) -> Result<usize> {
             }
             Some(Err(_)) if sections.len() > 1 => {
                 let message = "behind JSON values stands something that is none".to_owned();
-                return Err(Error { line, column: 1, message });
+                return Err(Error { line: 1 + lines(&stream[..from]), column: 1, message });
             }
             Some(Err(_)) => break,
         }
@@ -267,4 +298,38 @@ pub(crate) fn as_lines(document: &[u8]) -> (Cow<'_, [u8]>, bool) {
         out.push(b'\n');
     }
     (Cow::Owned(out), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_stream_is_cut_as_if_it_were_read_at_once() {
+        // Documents of all lengths, so that separators lie across the ends of the parts that the cores look at.
+        let stream = (0..2_500).fold(String::new(), |mut stream, at| {
+            stream.push_str("---\n");
+            stream.push_str(&"a: b\n".repeat(at % 97));
+            stream.push_str(&"-".repeat(at % 3));
+            stream.push('\n');
+            stream
+        });
+        let (mut documents, mut line) = (Vec::new(), 1);
+        for text in stream.split_inclusive('\n') {
+            if text == "---\n" {
+                documents.push((line + 1, String::new()));
+            } else if let Some((_, document)) = documents.last_mut() {
+                document.push_str(text);
+            }
+            line += 1;
+        }
+        let bytes = stream.as_bytes();
+        let found: Vec<(usize, String)> = split(bytes)
+            .expect("sections")
+            .iter()
+            .map(|section| (section.line, String::from_utf8_lossy(section.document.of(bytes)).into_owned()))
+            .collect();
+        assert!(bytes.len() > 1 << 19, "{}", bytes.len());
+        assert!(found == documents, "{} and {} documents", found.len(), documents.len());
+    }
 }

@@ -86,7 +86,7 @@ fn outcome(case: &Case) -> (Outcome, String) {
     // Helm 4 prints folded texts anew before it writes them.
     let with_text = kind != HostKind::Helm4;
     let host = Host { kind: Some(kind), post_rendered: kind == HostKind::Helm4, ..Host::default() };
-    let stream = match Stream::load(&Arc::from(case.text.as_bytes())) {
+    let stream = match Stream::load(&Arc::new(case.text.as_bytes().to_vec())) {
         Ok(stream) => stream,
         Err(_) if case.refused => return (Outcome::Same, String::new()),
         Err(error) => {

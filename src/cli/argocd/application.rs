@@ -88,7 +88,7 @@ mod tests {
     use crate::object::Stream;
 
     fn read(text: &str) -> Result<Application, String> {
-        let bytes: Arc<[u8]> = text.as_bytes().into();
+        let bytes: Arc<Vec<u8>> = Arc::new(text.as_bytes().to_vec());
         let stream = Stream::load(&bytes).expect("a stream");
         let object = stream.objects.objects().first().expect("an object").clone();
         assert!(Application::is_one(&object));

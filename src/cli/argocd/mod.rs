@@ -31,7 +31,7 @@ type Found = BTreeMap<String, One>;
 struct One {
     key: Key,
     application: Result<Application, String>,
-    rendered: Result<Arc<[u8]>, Failed>,
+    rendered: Result<Arc<Vec<u8>>, Failed>,
     /// What was not seen of it.
     unseen: Option<Unseen>,
 }
@@ -146,7 +146,7 @@ fn between(
 }
 
 /// An Application that renders something else: what it rendered, what it renders now, and what was not seen of that.
-type Changed<'a> = (&'a Application, Arc<[u8]>, Arc<[u8]>, Option<&'a Unseen>);
+type Changed<'a> = (&'a Application, Arc<Vec<u8>>, Arc<Vec<u8>>, Option<&'a Unseen>);
 
 /// What changes; nothing where it renders the same. An error is why that is not known, one without words where the object itself says
 /// whether something changes.
@@ -186,8 +186,8 @@ fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<
 fn job(
     app: &Application,
     common: &CommonArgs,
-    (after, unseen): (Arc<[u8]>, Option<&Unseen>),
-    before: Option<(Arc<Trees>, Arc<[u8]>)>,
+    (after, unseen): (Arc<Vec<u8>>, Option<&Unseen>),
+    before: Option<(Arc<Trees>, Arc<Vec<u8>>)>,
 ) -> Job {
     let name = format!("Application {}", app.title());
     let unread = unseen.map(|unseen| unseen.unread(format!("what {name} renders"), Vec::new()));

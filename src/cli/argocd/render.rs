@@ -72,7 +72,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When one cannot be rendered as Argo CD would.
-    pub(super) fn render(&self, app: &Application) -> anyhow::Result<Arc<[u8]>> {
+    pub(super) fn render(&self, app: &Application) -> anyhow::Result<Arc<Vec<u8>>> {
         let mut parts = Vec::new();
         for source in &app.sources {
             self.is_here(app, source)?;
@@ -108,7 +108,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn part(&self, app: &Application, source: &Value, path: &Path) -> anyhow::Result<Arc<[u8]>> {
+    fn part(&self, app: &Application, source: &Value, path: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
         let folder = self.root.join(path);
         self.tree.holds(&folder, path)?;
         ensure!(folder.is_dir(), "there is no such folder");
@@ -128,13 +128,13 @@ impl Run<'_> {
         }
     }
 
-    fn source(&self, source: &Source) -> anyhow::Result<Arc<[u8]>> {
+    fn source(&self, source: &Source) -> anyhow::Result<Arc<Vec<u8>>> {
         let input = source.render(self.tree, true, self.observer)?;
         self.unseen.borrow_mut().extend(input.unseen);
         Ok(Arc::clone(input.text.bytes()))
     }
 
-    fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<[u8]>> {
+    fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
         let said = source.get("kustomize").and_then(Value::as_object).into_iter().flat_map(|map| map.iter());
         if let Some((field, _)) =
             said.filter(|(_, value)| !value.is_null()).find(|(name, _)| name.as_str() != "version")
@@ -144,7 +144,7 @@ impl Run<'_> {
         self.source(&Source::Paths { paths: vec![folder.to_owned()], kustomize: self.tools.kustomize.clone() })
     }
 
-    fn directory(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<[u8]>> {
+    fn directory(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
         for field in ["include", "exclude"] {
             ensure!(text(source, &format!("/directory/{field}")).is_none(), "directory.{field} is not computed here");
         }
@@ -165,7 +165,7 @@ impl Run<'_> {
         Ok(bytes)
     }
 
-    fn chart(&self, app: &Application, source: &Value, folder: &Path) -> anyhow::Result<Arc<[u8]>> {
+    fn chart(&self, app: &Application, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
         let nothing = Value::Null;
         let helm = source.get("helm").unwrap_or(&nothing);
         let said = helm.as_object().into_iter().flat_map(|map| map.iter());

@@ -75,7 +75,7 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
     apart.judged.extend(new.side.rendered.iter().cloned());
     let streams = [("what Flux applies in the base", &old.side.stream), ("what Flux applies", &new.side.stream)];
     let [was, is] =
-        streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: bytes.as_slice().into() });
+        streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: Arc::new(bytes.clone()) });
     if input::is_empty(&new.side.stream) {
         return Err(Stop::usage(anyhow!("there is no manifest below what --flux names")));
     }
@@ -239,7 +239,7 @@ impl Change<'_> {
             Some((_, Some(Err(failed)))) => return Err(Some(format!("in {}: {}", self.base, failed.why))),
             Some(_) => return Err(Some(format!("what it was in {} cannot be rendered", self.base))),
         };
-        let nothing = || Arc::from(&b""[..]);
+        let nothing = || Arc::new(Vec::new());
         let (old, new) = (before.map_or_else(nothing, |before| Arc::clone(&before.bytes)), Arc::clone(&after.bytes));
         let unseen = self.unseen(title, was, now);
         if old == new && unseen.is_none() {

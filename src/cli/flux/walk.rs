@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow, bail};
 use crate::flux::{KUSTOMIZATIONS, substitute};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::{annotation, label, list, text};
-use crate::object::{Key, Object, Stream};
+use crate::object::{Identity, Key, Object, Stream};
 use crate::session::flux::chart::below;
 use crate::session::flux::{Given, Tools, render};
 use crate::session::input;
@@ -300,12 +300,12 @@ impl Walk<'_> {
 impl Side {
     /// The whole name of an object.
     fn whole(&self, key: &Key) -> Key {
-        Key { namespace: Some(self.given.namespace(key).to_owned()), ..key.clone() }
+        Key::from(Identity { namespace: Some(self.given.namespace(key).to_owned()), ..key.identity() })
     }
 
     /// Takes over a stream: its objects are given from now on, and its Kustomizations are still to be rendered.
     fn take(&mut self, bytes: &[u8], queue: &mut VecDeque<Object>) -> anyhow::Result<()> {
-        let stream = Stream::load(&Arc::from(bytes))?;
+        let stream = Stream::load(&Arc::new(bytes.to_vec()))?;
         for object in stream.objects.objects() {
             if object.key.group == KUSTOMIZATIONS && object.key.kind == "Kustomization" {
                 queue.push_back(object.clone());

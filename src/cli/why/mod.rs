@@ -19,7 +19,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::{self, MACHINE};
 use crate::kinds::fields::number;
 use crate::model::Basis;
-use crate::object::{Key, Object};
+use crate::object::{Identity, Key, Object};
 use crate::pipeline;
 use crate::providers::kind;
 use crate::report::escape::{self, Visible};
@@ -221,7 +221,7 @@ impl Read {
     fn unmirrored(&self, what: Option<&str>) -> impl Iterator<Item = String> {
         let live = &self.world.live;
         let has_machines = |object: &Object| {
-            let Key { kind: name, name: own, .. } = &object.key;
+            let (name, own) = (&object.key.kind, &object.key.name);
             let made = || live.owned_by(name, own).any(|one| kind(&one.key).role == Role::Machine);
             let wanted =
                 || object.value().is_ok_and(|value| number(&value, "/spec/replicas").is_none_or(|count| count > 0));
@@ -295,7 +295,8 @@ fn is_about(owner: &mut WhyOwner, what: &str) -> bool {
     if is_called(&owner.owner, what) || cluster.is_some_and(|cluster| is_called(&cluster, what)) {
         return true;
     }
-    let machine = |name: &String| Key { kind: MACHINE.to_owned(), name: name.clone(), ..owner.owner.clone() };
+    let machine =
+        |name: &String| Key::from(Identity { kind: MACHINE.to_owned(), name: name.clone(), ..owner.owner.identity() });
     let keep = |names: &mut Vec<String>| names.retain(|name| is_called(&machine(name), what));
     owner.outdated.iter_mut().for_each(|one| keep(&mut one.names));
     owner.outdated.retain(|one| !one.names.is_empty());

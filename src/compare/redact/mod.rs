@@ -150,7 +150,12 @@ impl Redactor {
     /// Shows these words wherever they stand: names of objects, late values that are not secret.
     #[must_use]
     pub fn with_names<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
-        self.names.extend(names.into_iter().map(str::to_owned));
+        for name in names {
+            // Most names stand on both sides, and in many objects.
+            if !self.names.contains(name) {
+                self.names.insert(name.to_owned());
+            }
+        }
         self.lines.forget();
         self
     }

@@ -29,7 +29,7 @@ pub(super) fn judge(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, rule: RuleI
 
 /// The entry of an owner whose Machines are destroyed.
 fn destroyed(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Rollout {
-    let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name).unwrap_or_default();
+    let cluster = stage.cluster_of(key, old).map(|cluster| cluster.name.clone()).unwrap_or_default();
     let names = machines::names(stage.scene.view, key, &cluster, &stage.versions);
     let counted = fields::number(old, "/status/replicas").unwrap_or(0);
     let told = if key.known.role == Role::Machine { 1 } else { fields::wanted(old, None).max(counted) };

@@ -57,7 +57,8 @@ pub(super) fn of_pool(key: &Key) -> Deletion {
 fn lost(stage: &Stage<'_>, key: &Key, old: &Value, rule: RuleId, machine: Key) -> Deletion {
     let because = format!("{key} is removed, and {machine} runs on it: its server is given back at once");
     let cluster = stage.cluster_of(&machine, &stage.before(&machine).unwrap_or_default());
-    let cluster = cluster.or_else(|| stage.cluster_of(key, old)).map(|cluster| cluster.name).unwrap_or_default();
+    let cluster =
+        cluster.or_else(|| stage.cluster_of(key, old)).map(|cluster| cluster.name.clone()).unwrap_or_default();
     let rollout = weight(&machine, cluster, vec![machine.name.clone()], key);
     Deletion { rollouts: vec![rollout], ..plain(Effect::Delete, rule, &because) }
 }

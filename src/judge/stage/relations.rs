@@ -13,7 +13,7 @@ use crate::judge::topology::class_of;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
-use crate::object::Key;
+use crate::object::{Identity, Key};
 use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::LiveKind;
@@ -95,7 +95,7 @@ impl Stage<'_> {
             for key in self.keys(|key| kind(key).role.is_part_of_cluster()) {
                 let Some(value) = self.before(&key).or_else(|| self.after(&key)) else { continue };
                 if let Some(cluster) = self.cluster_of(&key, &value) {
-                    owners.entry(cluster.name).or_default().push(key);
+                    owners.entry(cluster.name.clone()).or_default().push(key);
                 }
             }
             owners
@@ -181,7 +181,7 @@ impl Stage<'_> {
             Some(own) if own == home => None,
             Some(_) => return Cow::Borrowed(key),
         };
-        let other = Key { namespace, ..key.clone() };
+        let other = Key::from(Identity { namespace, ..key.identity() });
         if is_there(&other) { Cow::Owned(other) } else { Cow::Borrowed(key) }
     }
 
@@ -221,7 +221,7 @@ impl Stage<'_> {
                 for reference in references::references(&value) {
                     let group = reference.group.unwrap_or_else(|| contract::BOOTSTRAP.to_owned());
                     let namespace = pool.namespace.clone();
-                    let config = Key { group, kind: reference.kind, namespace, name: reference.name };
+                    let config = Key::of(group, reference.kind, namespace, reference.name);
                     if kind(&config).role == Role::Config
                         && let Some(value) = self.written_after(&config)
                     {

@@ -121,7 +121,7 @@ pub(crate) fn refusals_of_new(stage: &Stage<'_>, key: &Key, new: &Value) -> Vec<
 /// The clusters that keep a class from being deleted: those that have it and stay, and those that are only now deleted.
 #[must_use]
 pub(crate) fn users_of_deleted(stage: &Stage<'_>, class: &Key) -> Vec<String> {
-    let mut out: Vec<String> = stage.clusters_of_class(class).into_iter().map(|cluster| cluster.name).collect();
+    let mut out: Vec<String> = stage.clusters_of_class(class).into_iter().map(|cluster| cluster.name.clone()).collect();
     let leaving =
         stage.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster && pair.action == Action::Delete);
     for pair in leaving {

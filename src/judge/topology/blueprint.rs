@@ -66,12 +66,7 @@ impl ClassPart {
 pub(crate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
     let name = text(cluster, "/spec/topology/classRef/name")?;
     let namespace = text(cluster, "/spec/topology/classRef/namespace").map(str::to_owned);
-    Some(Key {
-        group: CORE.to_owned(),
-        kind: CLUSTER_CLASS.to_owned(),
-        namespace: namespace.or_else(|| key.namespace.clone()),
-        name: name.to_owned(),
-    })
+    Some(Key::of(CORE, CLUSTER_CLASS, namespace.or_else(|| key.namespace.clone()), name))
 }
 
 /// Whether a place of a class is a list of its classes of workers, and both sides have the same ones in whatever order: a cluster asks

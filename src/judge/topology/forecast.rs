@@ -255,8 +255,7 @@ fn in_place(
     let kind = made_by(text(&part.reference, "/kind").unwrap_or_default()).to_owned();
     let group = ApiVersion::parse(text(&part.reference, "/apiVersion").unwrap_or_default()).group.to_owned();
     // A name that no object has: the Machines that exist belong to an object with more in it than the template says.
-    let key =
-        Key { group, kind, namespace: cluster.namespace.clone(), name: format!("of the topology {}", cluster.name) };
+    let key = Key::of(group, kind, cluster.namespace.clone(), format!("of the topology {}", cluster.name));
     let object = |spec: &Value| {
         let mut spec = spec.pointer("/template/spec").cloned().unwrap_or_else(|| json!({}));
         if let Some(map) = spec.as_object_mut().filter(|_| part.role == Role::ControlPlane) {

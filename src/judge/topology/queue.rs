@@ -124,7 +124,7 @@ fn stalled(side: Side<'_>, key: &Key) -> Vec<Stalled> {
         let names = machines::names(stage.scene.view, &typed(owner), &key.name, &stage.versions);
         let own = names.into_iter().filter_map(|name| {
             let (group, kind) = (CORE.to_owned(), MACHINE.to_owned());
-            stage.before(&Key { group, kind, namespace: owner.namespace.clone(), name })
+            stage.before(&Key::of(group, kind, owner.namespace.clone(), name))
         });
         let version = |value: &Value, at| text(value, at).map(str::to_owned);
         let of_machines =

@@ -186,11 +186,13 @@ fn referred(object: &Object) -> Vec<Key> {
         return Vec::new();
     }
     let Ok(value) = object.value() else { return Vec::new() };
-    let key = |reference: Reference| Key {
-        group: reference.group.unwrap_or_default(),
-        kind: reference.kind,
-        namespace: reference.namespace.or_else(|| object.key.namespace.clone()),
-        name: reference.name,
+    let key = |reference: Reference| {
+        Key::of(
+            reference.group.unwrap_or_default(),
+            reference.kind,
+            reference.namespace.or_else(|| object.key.namespace.clone()),
+            reference.name,
+        )
     };
     references(&value).into_iter().map(key).collect()
 }

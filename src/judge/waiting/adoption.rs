@@ -117,7 +117,7 @@ fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
         return Vec::new();
     }
     let free = loose(side, key, set, MACHINE).into_iter().filter(|(_, machine)| has_labels(selector, machine));
-    free.map(|(key, _)| key.name).collect()
+    free.map(|(key, _)| key.name.clone()).collect()
 }
 
 /// The Machines of a MachineSet that are too many, as it counts them on one side: its own and those that it takes over.

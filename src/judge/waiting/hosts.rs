@@ -73,7 +73,7 @@ fn is_being_set_up(stage: &Stage<'_>, key: &Key, assessment: &Assessment) -> boo
     let new = assessment.units.iter().filter(|unit| unit.after.is_empty()).flat_map(|unit| &unit.names);
     let has_host = |name: &String| {
         let namespace = key.namespace.clone();
-        let machine = Key { group: CORE.to_owned(), kind: MACHINE.to_owned(), namespace, name: name.clone() };
+        let machine = Key::of(CORE, MACHINE, namespace, name.as_str());
         let machine = stage.before(&machine)?;
         let is_up = text(&machine, "/spec/providerID").is_some();
         let infra = target(machine.pointer("/spec/infrastructureRef")?, key.namespace.as_deref())?;

@@ -48,12 +48,7 @@ fn data(side: Side<'_>, spec: &Value, namespace: Option<&str>) -> Vec<Key> {
     let mut out = Vec::new();
     let mut add = |kind: &str, name: &str| {
         if matches!(kind, SECRET | CONFIG_MAP) {
-            out.push(Key {
-                group: String::new(),
-                kind: kind.to_owned(),
-                namespace: namespace.map(str::to_owned),
-                name: name.to_owned(),
-            });
+            out.push(Key::of("", kind, namespace.map(str::to_owned), name));
         }
     };
     // Of two sides of an owner most parts are the same.

@@ -206,7 +206,7 @@ fn surplus(stage: &Stage<'_>, key: &Key, set: &Value) -> Option<(Effect, String,
     if !is_alone(key, set) {
         return None;
     }
-    let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default();
+    let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name.clone()).unwrap_or_default();
     let (names, wanted) =
         (machines::names(stage.scene.view, &typed(key), &cluster, &stage.versions), fields::wanted(set, None));
     let count = (names.len() as u64).max(number(set, "/status/replicas").unwrap_or(0));

@@ -64,7 +64,7 @@ fn machines(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
             && owner.is_none_or(|owner| owner.kind == MACHINE_SET && owner.name == key.name)
     };
     let all = side.all(CORE, MACHINE, key.namespace.as_deref());
-    all.into_iter().filter(is_own).map(|(name, _)| name.name).collect()
+    all.into_iter().filter(is_own).map(|(name, _)| name.name.clone()).collect()
 }
 
 fn told(
@@ -74,7 +74,7 @@ fn told(
     (effect, count, names): (Effect, u64, Vec<String>),
     what: &str,
 ) -> Lifted {
-    let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name).unwrap_or_default();
+    let cluster = stage.cluster_of(key, set).map(|cluster| cluster.name.clone()).unwrap_or_default();
     let names = if effect == Effect::Delete { names } else { Vec::new() };
     Lifted {
         owner: key.clone(),

@@ -57,7 +57,7 @@ fn left(stage: &Stage<'_>, pair: &Pair) -> Option<Lifted> {
 
 /// A control plane that loses sight of one of its Machines.
 fn of_control_plane(stage: &Stage<'_>, machine: &Key, owner: &Key, old: &Value) -> Lifted {
-    let cluster = stage.cluster_of(machine, old).map(|cluster| cluster.name).unwrap_or_default();
+    let cluster = stage.cluster_of(machine, old).map(|cluster| cluster.name.clone()).unwrap_or_default();
     let because = format!(
         "it no longer counts Machine {} as its own: it makes another one, and takes its member out of etcd as one without a Machine",
         machine.name

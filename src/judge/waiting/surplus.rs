@@ -178,7 +178,7 @@ fn told(
             causes: vec!["spec.rollout.strategy".to_owned()],
             ..Rollout::plain(
                 key,
-                &stage.cluster_of(key, owner).map_or_else(String::new, |cluster| cluster.name),
+                &stage.cluster_of(key, owner).map_or_else(String::new, |cluster| cluster.name.clone()),
                 Effect::Delete,
                 Vec::new(),
                 count,

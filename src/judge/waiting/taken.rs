@@ -49,7 +49,7 @@ pub(super) fn taken(
     };
     let rollout = (effect != Effect::None).then(|| Rollout {
         owner: key.clone(),
-        cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name).unwrap_or_default(),
+        cluster: stage.cluster_of(key, owner).map(|cluster| cluster.name.clone()).unwrap_or_default(),
         effect,
         replicas: Some(wanted),
         present: None,

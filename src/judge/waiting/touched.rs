@@ -282,7 +282,7 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
             causes: vec![cause.to_owned()],
             ..Rollout::plain(
                 key,
-                &stage.cluster_of(key, set).map_or_else(String::new, |cluster| cluster.name),
+                &stage.cluster_of(key, set).map_or_else(String::new, |cluster| cluster.name.clone()),
                 Effect::Delete,
                 Vec::new(),
                 count,

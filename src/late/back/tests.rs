@@ -18,7 +18,7 @@ fn nothing() -> World {
 }
 
 fn key(name: &str) -> Key {
-    Key { group: String::new(), kind: "Thing".to_owned(), namespace: None, name: name.to_owned() }
+    Key::of("", "Thing", None, name)
 }
 
 /// Sets back these fields of the one document, whose spec was `old` and is `new`.

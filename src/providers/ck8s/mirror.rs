@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_strategy_without_a_number_stops_its_controller() {
-        let key = Key { group: String::new(), kind: String::new(), namespace: None, name: "x".to_owned() };
+        let key = Key::of("", "", None, "x");
         let holds = |strategy: Value| Ck8s.holds(&key, &owner(json!({"rolloutStrategy": strategy}))).len();
         assert_eq!((holds(json!({})), holds(json!({"rollingUpdate": {}}))), (0, 1));
         assert_eq!(holds(json!({"rollingUpdate": {"maxSurge": 0}})), 0);

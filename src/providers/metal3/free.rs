@@ -11,12 +11,7 @@ use crate::tree::Value;
 #[must_use]
 pub(crate) fn template(owner: &Key, value: &Value) -> Option<Key> {
     let template = references(value).into_iter().find(|reference| reference.kind == MACHINE_TEMPLATE)?;
-    Some(Key {
-        group: INFRASTRUCTURE.to_owned(),
-        kind: MACHINE_TEMPLATE.to_owned(),
-        namespace: owner.namespace.clone(),
-        name: template.name,
-    })
+    Some(Key::of(INFRASTRUCTURE, MACHINE_TEMPLATE, owner.namespace.clone(), template.name))
 }
 
 /// The hosts that an owner's new Machines choose from, as the `hostSelector` of its template; `None` where they are not of Metal3, or

@@ -211,8 +211,7 @@ mod tests {
 
     #[test]
     fn on_delete_waits_for_a_hand() {
-        let key =
-            Key { group: String::new(), kind: "TalosControlPlane".to_owned(), namespace: None, name: "x".to_owned() };
+        let key = Key::of("", "TalosControlPlane", None, "x");
         let mut spec = plain();
         assert!(Talos.holds(&key, &owner(spec.clone())).is_empty());
         spec["rolloutStrategy"] = json!({"type": "OnDelete"});

@@ -75,7 +75,7 @@ mod tests {
         let is_template = kind.ends_with("Template");
         let mut object =
             if is_template { json!({"spec": {"template": {"spec": spec}}}) } else { json!({"spec": spec}) };
-        let key = Key { group: group.to_owned(), kind: kind.to_owned(), namespace: None, name: "a".to_owned() };
+        let key = Key::of(group, kind, None, "a");
         lose(&key, &mut object);
         object.pointer(if is_template { "/spec/template/spec" } else { "/spec" }).cloned().unwrap_or_default()
     }

@@ -335,12 +335,7 @@ mod tests {
     #[test]
     fn a_template_in_supervisor_mode_powers_off_hard_since_1_17() {
         let sides = |version: &str, group: &str, mode: &str| {
-            let key = Key {
-                group: group.to_owned(),
-                kind: "VSphereMachineTemplate".to_owned(),
-                namespace: None,
-                name: "x".to_owned(),
-            };
+            let key = Key::of(group, "VSphereMachineTemplate", None, "x");
             let template = |spec: Value| json!({"spec": {"template": {"spec": spec}}});
             let (mut old, mut new) = (template(json!({})), template(json!({"powerOffMode": mode})));
             VSphere.normalise(&key, &mut old, &mut new, &Versions::told("vsphere", version));

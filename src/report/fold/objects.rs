@@ -126,7 +126,7 @@ pub(super) fn objects<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ObjectGr
 /// What objects have to share so that one heading fits all of them.
 fn family(object: &ObjectReport) -> String {
     let renamed = object.renamed_from.is_some();
-    format!("{:?}", (object.key().group, &object.kind, object.action, object.effect, renamed))
+    format!("{:?}", (&object.key().group, &object.kind, object.action, object.effect, renamed))
 }
 
 /// Everything about an object that is not its own name.

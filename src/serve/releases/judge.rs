@@ -166,7 +166,12 @@ impl Judge {
     }
 
     /// Asks about a stream of a release.
-    fn asked(&self, release: &Release, stream: Arc<[u8]>, apart: Apart) -> anyhow::Result<(Setup, Ready, Judgement)> {
+    fn asked(
+        &self,
+        release: &Release,
+        stream: Arc<Vec<u8>>,
+        apart: Apart,
+    ) -> anyhow::Result<(Setup, Ready, Judgement)> {
         let told = ToldHost {
             kind: Some(HostKind::Flux),
             release: Some(release.release.clone()),

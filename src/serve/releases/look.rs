@@ -15,7 +15,7 @@ use crate::flux::values::{self, Reference};
 use crate::flux::{RELEASES, SOURCES, helm_chart};
 use crate::kinds::contract::SECRET;
 use crate::kinds::fields::{annotation, list, text};
-use crate::object::Key;
+use crate::object::Identity;
 use crate::policy;
 use crate::session::flux::artifact::Artifact;
 use crate::tree::Value;
@@ -165,7 +165,7 @@ async fn version(api: &Api, namespace: &str, reference: &Reference) -> Result<St
 
 /// What the chart of a release comes from.
 async fn source(api: &Api, release: &Value) -> Result<(Value, Artifact), String> {
-    let Key { kind, namespace, name, .. } = helm_chart::key(release).ok_or("it names no chart")?;
+    let Identity { kind, namespace, name, .. } = helm_chart::key(release).ok_or("it names no chart")?.identity();
     let (namespace, wanted) = (namespace.unwrap_or_default(), helm_chart::wanted(release).map(|(_, _, body)| body));
     let plural = match kind.as_str() {
         "HelmChart" => "helmcharts",

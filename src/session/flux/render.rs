@@ -22,7 +22,7 @@ use crate::yaml;
 #[derive(Debug, Clone)]
 pub(crate) struct Rendered {
     /// The stream.
-    pub bytes: Arc<[u8]>,
+    pub bytes: Arc<Vec<u8>>,
     /// The name of its chart.
     pub chart: Option<String>,
     /// What a person should know.
