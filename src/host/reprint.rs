@@ -15,7 +15,7 @@ const FILENAME: &[u8] = b"postrenderer.helm.sh/postrender-filename";
 ///
 /// # Errors
 /// When the text is not what Kubernetes reads.
-pub(super) fn value<'o>(object: &'o Object, live: Option<&Value>) -> Result<Cow<'o, Value>, LoadError> {
+pub(super) fn value<'o>(object: &'o Object, live: Option<&Object>) -> Result<Cow<'o, Value>, LoadError> {
     let mut value = match live {
         Some(live) => object.value_beside(live)?,
         None => object.value()?,

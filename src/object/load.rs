@@ -327,12 +327,26 @@ impl Object {
         self.tree(None)
     }
 
-    /// The same with every part that is equal to another tree of the object shared with it, where nobody has read it before.
+    /// The same with every part that is equal to another side of the object shared with it, where nobody has read it before. Of what both
+    /// texts say in the same words, one is read.
     ///
     /// # Errors
     /// When the text is not what Kubernetes reads.
-    pub fn value_beside(&self, other: &Value) -> Result<Cow<'_, Value>, LoadError> {
-        self.tree(Some(other))
+    pub fn value_beside(&self, other: &Self) -> Result<Cow<'_, Value>, LoadError> {
+        let unread = |object: &Self| object.metadata.is_some() && object.read.0.get().is_none();
+        if let (Body::Text(bytes, span), Body::Text(others, place)) = (&self.body, &other.body)
+            && unread(self)
+            && unread(other)
+            && let Ok(tree) = yaml::read_at(place.of(others), place.start, other.line)
+            && let Ok(value) = tree.to_json()
+        {
+            let there = other.read.0.get_or_init(|| value);
+            let twin = yaml::Twin::of(&tree, there);
+            let mut value = yaml::read_beside(span.of(bytes), span.start, self.line, twin)?;
+            value.share(there);
+            return Ok(Cow::Borrowed(self.read.0.get_or_init(|| value)));
+        }
+        self.tree(other.value().ok().as_deref())
     }
 
     /// The same for one look: what nobody has read before is not kept either.

@@ -84,7 +84,7 @@ impl Map {
     }
 
     /// The entry at a position.
-    pub(super) fn at(&self, place: usize) -> Option<&(Text, Value)> {
+    pub(crate) fn at(&self, place: usize) -> Option<&(Text, Value)> {
         self.0.list.get(place)
     }
 

@@ -4,7 +4,6 @@
 //! document; how much is bounded.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::tree::{Map, Text, Value};
 use crate::yaml::arena::{NodeId, NodeShape};
@@ -12,6 +11,7 @@ use crate::yaml::error::{Error, Result};
 use crate::yaml::number::json_float;
 use crate::yaml::resolve::Scalar;
 use crate::yaml::tree::Tree;
+use crate::yaml::twin::Meant;
 
 /// Deepest value that [`Tree::to_json`] makes: dropping a [`Value`] recurses.
 const MAX_VALUE_DEPTH: usize = 1000;
@@ -184,15 +184,15 @@ impl<'t> Tree<'t> {
     /// # Errors
     /// As [`Tree::to_json`].
     pub fn value(&self, node: NodeId) -> Result<Value> {
-        self.value_of(node, &HashMap::new())
+        self.value_of(node, &Meant::default())
     }
 
     /// The document as a value in which some nodes have other values.
-    pub(crate) fn value_with(&self, meant: &HashMap<NodeId, Value>) -> Result<Value> {
+    pub(crate) fn value_with(&self, meant: &Meant) -> Result<Value> {
         self.root().map_or(Ok(Value::Null), |root| self.value_of(root, meant))
     }
 
-    fn value_of(&self, node: NodeId, meant: &HashMap<NodeId, Value>) -> Result<Value> {
+    fn value_of(&self, node: NodeId, meant: &Meant) -> Result<Value> {
         let mut allowance = Allowance::of_values(self);
         let mut stack: Vec<Building> = Vec::new();
         let mut done = self.open_value(self.follow(node), meant, &mut stack, &mut allowance)?;
@@ -218,7 +218,7 @@ impl<'t> Tree<'t> {
     fn open_value(
         &self,
         node: NodeId,
-        meant: &HashMap<NodeId, Value>,
+        meant: &Meant,
         stack: &mut Vec<Building>,
         allowance: &mut Allowance,
     ) -> Result<Option<Value>> {
@@ -273,7 +273,7 @@ enum Building {
 }
 
 impl Building {
-    fn next(&mut self, tree: &Tree<'_>, meant: &HashMap<NodeId, Value>) -> Option<NodeId> {
+    fn next(&mut self, tree: &Tree<'_>, meant: &Meant) -> Option<NodeId> {
         match self {
             Self::Map { entries, key, .. } => {
                 let (name, value) = entries.next()?;

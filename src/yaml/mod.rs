@@ -27,6 +27,7 @@ mod split;
 mod text;
 mod timestamp;
 mod tree;
+mod twin;
 mod walk;
 
 pub use self::arena::NodeId;
@@ -37,8 +38,8 @@ pub(crate) use self::lines::{holds_plain_metadata, holds_texts_alone};
 pub(crate) use self::message::{nearest, plain};
 pub use self::quote::double_quoted;
 pub(crate) use self::quote::write_value;
-pub(crate) use self::read::read_at;
 pub use self::read::{read, read_first, read_json, read_section, read_strict};
+pub(crate) use self::read::{read_at, read_beside};
 pub use self::resolve::Scalar;
 pub use self::scan::Style;
 pub(crate) use self::span::chars;
@@ -49,3 +50,4 @@ pub use self::splice::{Edit, New, Spot, apply};
 pub use self::split::{Section, split};
 
 pub use self::tree::{NodeKind, Segment, Tree};
+pub(crate) use self::twin::Twin;

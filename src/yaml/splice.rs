@@ -3,7 +3,6 @@
 //! Every edit is proved: the patched document is read again by the exact reader and compared with the value that was meant. Where they
 //! differ there is an error and no patch.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::tree::Value;
@@ -16,6 +15,7 @@ use crate::yaml::resolve::{Scalar, implicit};
 use crate::yaml::scan::Style;
 use crate::yaml::span::Span;
 use crate::yaml::tree::{NodeKind, Tree};
+use crate::yaml::twin::Meant;
 
 /// What a node becomes.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,7 @@ impl Tree<'_> {
 
     fn edit_by(&self, way: Way, edits: &[Edit]) -> Result<Vec<Patch>> {
         let mut patches = Vec::new();
-        let mut meant = HashMap::new();
+        let mut meant = Meant::default();
         for edit in edits {
             let node = self.follow(edit.node);
             let value = match &edit.new {
@@ -146,7 +146,7 @@ impl Tree<'_> {
         Ok(patches)
     }
 
-    fn prove(&self, patches: &[Patch], meant: &HashMap<NodeId, Value>) -> Result<()> {
+    fn prove(&self, patches: &[Patch], meant: &Meant) -> Result<()> {
         let wanted = self.value_with(meant)?;
         if self.says_after(patches)? == wanted {
             return Ok(());

@@ -4,11 +4,12 @@
 //! over several lines, tabs, odd line breaks, document markers. Then the exact reader starts from the beginning, and tells what is wrong
 //! if something is. Quoted scalars with escapes, block scalars and flow collections are read by the exact scanner itself.
 
-use crate::yaml::arena::{Arena, Builder};
+use crate::yaml::arena::{Arena, Builder, NodeId, small};
 use crate::yaml::events::{Events as _, Tag};
 use crate::yaml::parse::Parser;
 use crate::yaml::scan::{Scanner, Style, TextRef};
 use crate::yaml::text::Text;
+use crate::yaml::twin::{Beside, Meant, Side, Twin};
 
 /// Deepest nesting that is walked; more is left to the exact reader and its limits.
 const MAX_DEPTH: usize = 500;
@@ -16,10 +17,11 @@ const MAX_DEPTH: usize = 500;
 const MAX_KEY: usize = 1000;
 
 /// An open block collection.
-#[derive(Clone, Copy)]
-struct Level {
+struct Level<'t> {
     indent: usize,
     seq: bool,
+    /// The collection that stands there in the document beside this one.
+    side: Option<Side<'t>>,
 }
 
 /// Why plain text ends.
@@ -30,11 +32,17 @@ enum Stop {
     Line,
 }
 
-struct Walker<'a> {
+struct Walker<'a, 't> {
     src: &'a [u8],
     parser: Parser<'a>,
     builder: Builder,
-    levels: Vec<Level>,
+    levels: Vec<Level<'t>>,
+    /// The document beside this one.
+    twin: Option<Twin<'t>>,
+    /// What stands there where the next collection opens.
+    beside: Option<Beside<'t>>,
+    /// What was taken over from there.
+    meant: Meant,
     /// A key or a dash without a value so far: where an empty value would stand.
     pending: Option<usize>,
     line_start: usize,
@@ -42,6 +50,11 @@ struct Walker<'a> {
 
 /// Reads a whole document, or gives `None` for one that needs the exact reader.
 pub(crate) fn walk(text: &Text<'_>) -> Option<Arena> {
+    walk_beside(text, None).map(|(arena, _)| arena)
+}
+
+/// The same beside another document, with what was taken over from there.
+pub(crate) fn walk_beside<'t>(text: &Text<'_>, twin: Option<Twin<'t>>) -> Option<(Arena, Meant)> {
     if text.odd_breaks {
         return None;
     }
@@ -51,6 +64,9 @@ pub(crate) fn walk(text: &Text<'_>) -> Option<Arena> {
         parser: Parser::new(Scanner::new(src, text.start, false)),
         builder: Builder::with_capacity(src.len() / 16),
         levels: Vec::new(),
+        twin,
+        beside: twin.and_then(Twin::root),
+        meant: Meant::default(),
         pending: None,
         line_start: text.start,
     };
@@ -61,18 +77,18 @@ pub(crate) fn walk(text: &Text<'_>) -> Option<Arena> {
     walker.finish()
 }
 
-impl Walker<'_> {
+impl<'t> Walker<'_, 't> {
     fn byte(&self, at: usize) -> u8 {
         self.src.get(at).copied().unwrap_or(b'\n')
     }
 
-    fn finish(mut self) -> Option<Arena> {
+    fn finish(mut self) -> Option<(Arena, Meant)> {
         self.settle();
         while self.levels.pop().is_some() {
             self.builder.close(None);
         }
         let decoded = self.parser.take_decoded();
-        self.builder.finish(decoded).ok()
+        Some((self.builder.finish(decoded).ok()?, self.meant))
     }
 
     /// Gives a key or dash that got no value an empty one.
@@ -139,8 +155,28 @@ impl Walker<'_> {
             return None;
         }
         self.builder.open(at, !seq, false);
-        self.levels.push(Level { indent: at - self.line_start, seq });
+        let side = self.twin.zip(self.beside.take()).and_then(|(twin, beside)| twin.opened(beside, seq));
+        self.levels.push(Level { indent: at - self.line_start, seq, side });
         Some(())
+    }
+
+    /// What stands in the document beside this one where the item of the innermost list begins.
+    fn item_beside(&mut self) -> Option<Beside<'t>> {
+        self.twin?.item(self.levels.last_mut()?.side.as_mut()?)
+    }
+
+    /// Takes the entry over whose key begins here, where the document beside this one has it; gives the start of the line after it.
+    fn take_over(&mut self, at: usize, end: usize, colon: usize) -> Option<usize> {
+        self.beside = None;
+        let (twin, level) = (self.twin?, self.levels.last_mut()?);
+        let (key, value) = twin.entry(level.side.as_mut()?, &self.src[at..end])?;
+        self.beside = Some(value);
+        let (length, value) = twin.taken(&self.src[at..], level.indent, key, value)?;
+        self.key_scalar(at, end);
+        self.meant.insert(NodeId(small(self.builder.arena.nodes.len())), value);
+        self.pending = Some(colon + 1);
+        self.settle();
+        Some(at + length)
     }
 
     /// Reads an item or an entry at `at`; gives the start of the line after it.
@@ -150,6 +186,7 @@ impl Walker<'_> {
             if opens {
                 self.open(at, true)?;
             }
+            self.beside = self.item_beside();
             let mark = at + 1;
             at = mark;
             while self.byte(at) == b' ' {
@@ -172,6 +209,9 @@ impl Walker<'_> {
         };
         if opens {
             self.open(at, false)?;
+        }
+        if let Some(next) = self.take_over(at, end, colon) {
+            return Some(next);
         }
         self.key_scalar(at, end);
         let mark = colon + 1;
