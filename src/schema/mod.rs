@@ -5,6 +5,7 @@
 mod builtin;
 pub(crate) mod carry;
 mod defaults;
+mod fields;
 mod moved;
 pub(crate) mod moves;
 mod shape;

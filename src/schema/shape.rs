@@ -115,7 +115,7 @@ impl From<&CrdNode> for SchemaShape {
         if node.fields.is_empty() {
             return Self::Leaf(Type::of(node));
         }
-        let fields = node.fields.iter().map(|(name, place)| (name.clone(), below(*place))).collect();
+        let fields = node.fields.iter().map(|(name, place)| (name.to_owned(), below(place))).collect();
         Self::Fields { fields, atomic: node.atomic, open: node.open }
     }
 }

@@ -2,11 +2,11 @@
 //! providers' CRDs by `tests/schemas` and never edited; everything that is known of fields is read from it.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
 use serde::Deserialize;
 
+use super::fields::Fields;
 use crate::hashed::HashSet;
 use crate::tree::Value;
 
@@ -18,7 +18,7 @@ pub(crate) struct CrdNode {
     pub(crate) kind: String,
     /// Fields.
     #[serde(rename = "p", default)]
-    pub(crate) fields: BTreeMap<String, usize>,
+    pub(crate) fields: Fields,
     /// Value of every other key.
     #[serde(rename = "g")]
     pub(crate) others: Option<usize>,
@@ -195,6 +195,8 @@ pub(crate) fn node(place: usize) -> Option<&'static CrdNode> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     /// The file that the table is made from.

@@ -29,11 +29,11 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = ONES << 7;
 
 /// What tells most keys of one map apart: length, first and last byte.
-fn print(key: &str) -> u64 {
+pub(crate) fn print(key: &str) -> u8 {
     let bytes = key.as_bytes();
     let (first, last) = (bytes.first().copied().unwrap_or_default(), bytes.last().copied().unwrap_or_default());
     let length = u8::try_from(bytes.len() & 0xff).unwrap_or_default();
-    u64::from(length.wrapping_mul(37) ^ first.rotate_left(3) ^ last)
+    length.wrapping_mul(37) ^ first.rotate_left(3) ^ last
 }
 
 impl From<Vec<(Text, Value)>> for Entries {
@@ -62,7 +62,7 @@ impl Entries {
 
     /// The same among the first [`FEW`], by a byte of each key.
     fn by_print(&self, key: &str) -> Option<usize> {
-        let wanted = print(key) * ONES;
+        let wanted = u64::from(print(key)) * ONES;
         for (eighth, prints) in self.prints.iter().enumerate() {
             if self.list.len() <= eighth * EIGHT {
                 return None;
@@ -90,7 +90,7 @@ impl Entries {
             && let (Some(prints), Some((key, _))) = (self.prints.get_mut(place / EIGHT), self.list.get(place))
         {
             let shift = (place % EIGHT) * EIGHT;
-            *prints = *prints & !(0xff << shift) | print(key) << shift;
+            *prints = *prints & !(0xff << shift) | u64::from(print(key)) << shift;
         }
     }
 

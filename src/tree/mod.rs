@@ -16,6 +16,7 @@ mod wire;
 
 use std::fmt;
 
+pub(crate) use entries::print;
 pub(crate) use list::List;
 pub(crate) use literal::json;
 pub use map::Map;

@@ -96,7 +96,7 @@ fn fixed(shape: &CrdNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Ve
     }
     if let (Value::Object(left), Value::Object(right)) = (old, new) {
         for (key, before) in left {
-            let below = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node);
+            let below = shape.fields.get(key).or(shape.others).and_then(node);
             if let (Some(below), Some(after)) = (below, right.get(key)) {
                 fixed(below, before, after, &at.key(key), out);
             }
@@ -345,7 +345,7 @@ fn check_map(shape: &CrdNode, (map, other): (&Map, Option<&Map>), at: &Route<'_>
         }
     }
     for (key, child) in map {
-        if let Some(below) = shape.fields.get(key.as_str()).copied().or(shape.others).and_then(node) {
+        if let Some(below) = shape.fields.get(key).or(shape.others).and_then(node) {
             check(below, (child, other.and_then(|other| other.get(key))), &at.key(key), out);
         }
     }

@@ -158,7 +158,7 @@ fn replace(value: &mut Value, other: Option<Value>) {
 impl CrdNode {
     /// What stands at a key.
     fn below(&self, key: &str) -> Option<&'static Self> {
-        self.fields.get(key).copied().or(self.others).and_then(node)
+        self.fields.get(key).or(self.others).and_then(node)
     }
 }
 
@@ -170,11 +170,11 @@ fn round_trip(shape: &CrdNode, value: &Value, pointers: &[&str]) -> Option<Value
             if !shape.fields.is_empty() {
                 draft.keep(|key, child| {
                     let is_time = || {
-                        let below = shape.fields.get(key.as_str()).copied().and_then(node);
+                        let below = shape.fields.get(key).and_then(node);
                         below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
                     };
                     // Go reads null as nothing, and writes nothing again.
-                    let is_nothing = child.is_null() && shape.fields.contains_key(key.as_str());
+                    let is_nothing = child.is_null() && shape.fields.contains_key(key);
                     let is_said = *child != ""
                         || shape.required.iter().any(|name| key == name)
                         || pointers.contains(&key.as_str())
@@ -215,8 +215,7 @@ fn write_zeros(shape: &CrdNode, value: &Value, blocks: &[&str]) -> Option<Value>
             if !shape.fields.is_empty() {
                 zeros(shape, &mut draft);
             }
-            let is_block =
-                |key: &str| shape.fields.get(key).copied().and_then(node).is_some_and(|below| below.kind == "o");
+            let is_block = |key: &str| shape.fields.get(key).and_then(node).is_some_and(|below| below.kind == "o");
             for block in blocks.iter().filter(|block| is_block(block)) {
                 if !draft.now().contains_key(block) {
                     draft.insert(block, json!({}));
@@ -234,7 +233,7 @@ fn write_zeros(shape: &CrdNode, value: &Value, blocks: &[&str]) -> Option<Value>
 fn zeros(shape: &CrdNode, draft: &mut Draft<'_>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
     for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
-        let zero = shape.fields.get(key).copied().and_then(node).and_then(|below| match below.kind.as_str() {
+        let zero = shape.fields.get(key).and_then(node).and_then(|below| match below.kind.as_str() {
             // A map of free keys is nil, and null is no value.
             "o" => below.others.is_none().then(|| Value::Object(Map::new())),
             _ => scalar_zero(below),
@@ -302,7 +301,7 @@ fn prune(
             let mut draft = Draft::of(map);
             if !shape.open && shape.kind != "*" && shape.others.is_none() {
                 draft.keep(|key, _| {
-                    let known = shape.fields.contains_key(key.as_str());
+                    let known = shape.fields.contains_key(key);
                     if !known {
                         dropped.push(at.key(key).to_path());
                     }
@@ -334,8 +333,8 @@ fn fill(shape: &CrdNode, (value, done): (&Value, Option<Done<'_>>)) -> Option<Va
             draft.keep(|key, child| {
                 !child.is_null() || shape.below(key).is_none_or(|below| below.nullable || below.kind == "*")
             });
-            for (key, below) in &shape.fields {
-                if let Some(default) = node(*below).and_then(|below| below.default.as_ref())
+            for (key, below) in shape.fields.iter() {
+                if let Some(default) = node(below).and_then(|below| below.default.as_ref())
                     && !draft.now().contains_key(key)
                 {
                     draft.insert(key, default.clone());
