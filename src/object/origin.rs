@@ -1,6 +1,7 @@
 //! Where a place of an object stands: the file that it was read from, line and column, and the template of the chart that
 //! made it. The spans of the reader say it; nothing is searched for by text.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -81,12 +82,15 @@ pub(crate) struct Origins<'o> {
     template: Option<String>,
     /// Line of the stream at which the object's document starts.
     line: usize,
-    tree: Option<Tree<'o>>,
+    /// Where its first key stands in the stream, where that was told without a tree.
+    first: Option<usize>,
+    /// Its tree, once somebody looks for a place inside.
+    tree: OnceCell<Option<Tree<'o>>>,
     /// Text of the document, and where it starts in the stream.
     text: &'o [u8],
     base: usize,
     /// Line starts of the document, as offsets in its text.
-    lines: Vec<usize>,
+    lines: OnceCell<Vec<usize>>,
     /// Entries of maps and items of lists that were looked into: a list may have thousands of items that change.
     maps: HashMap<NodeId, HashMap<String, (NodeId, NodeId)>>,
     lists: HashMap<NodeId, Vec<NodeId>>,
@@ -100,17 +104,22 @@ impl<'o> Origins<'o> {
             Body::Text(bytes, span) => (span.of(bytes), span.start),
             Body::Value(_) => (&[][..], 0),
         };
-        let tree = yaml::read_at(text, base, object.line).ok().filter(|tree| !tree.is_converted());
-        let lines = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
         let (maps, lists) = (HashMap::default(), HashMap::default());
-        let mut places = Self { files, template: None, line: object.line, tree, text, base, lines, maps, lists };
-        places.template = source_line(text).or_else(|| places.annotated()).filter(|name| is_plain(name));
+        let (tree, lines) = (OnceCell::new(), OnceCell::new());
+        let first = object.everyday().and_then(first_key).map(|at| base + at);
+        let mut places = Self { files, template: None, line: object.line, first, tree, text, base, lines, maps, lists };
+        let annotated = || if object.may_say(FILENAME) { places.annotated() } else { None };
+        places.template = source_line(text).or_else(annotated).filter(|name| is_plain(name));
         places
+    }
+
+    fn tree(&self) -> Option<&Tree<'o>> {
+        tree_of(&self.tree, (self.text, self.base, self.line))
     }
 
     /// The template that the annotation of Helm 4 names.
     fn annotated(&self) -> Option<String> {
-        let tree = self.tree.as_ref()?;
+        let tree = self.tree()?;
         let inner = |node, key| tree.get(node, key);
         let node = inner(inner(inner(tree.root()?, "metadata")?, "annotations")?, FILENAME)?;
         tree.string(node).map(str::to_owned)
@@ -119,8 +128,8 @@ impl<'o> Origins<'o> {
     /// Where the object starts: its first key.
     #[must_use]
     pub(crate) fn start(&self) -> Location {
-        let first = self.tree.as_ref().and_then(|tree| Some(tree.span(tree.root()?).start));
-        first.map_or_else(|| self.located(self.line, 1), |offset| self.position(offset))
+        let of_tree = || self.tree().and_then(|tree| Some(tree.span(tree.root()?).start));
+        self.first.or_else(of_tree).map_or_else(|| self.located(self.line, 1), |offset| self.position(offset))
     }
 
     /// Where a place stands: at its key or item, or at the innermost one around it that was rendered. `holds` is the object
@@ -133,7 +142,7 @@ impl<'o> Origins<'o> {
     }
 
     fn nearest(&mut self, path: &Path, holds: Option<&Value>) -> Option<usize> {
-        let tree = self.tree.as_ref()?;
+        let tree = tree_of(&self.tree, (self.text, self.base, self.line))?;
         let (mut node, mut value, mut found) = (tree.root()?, holds, None);
         for segment in path.segments() {
             let at = tree.follow(node);
@@ -161,8 +170,15 @@ impl<'o> Origins<'o> {
     /// Line and column of an offset of the stream.
     fn position(&self, offset: usize) -> Location {
         let offset = offset.saturating_sub(self.base);
-        let place = self.lines.partition_point(|start| *start <= offset).saturating_sub(1);
-        let start = self.lines.get(place).copied().unwrap_or(offset);
+        if offset.checked_add(self.base) == self.first {
+            // It begins its line.
+            let before = self.text.get(..offset).unwrap_or_default();
+            return self.located(self.line + memchr::memchr_iter(b'\n', before).count(), 1);
+        }
+        let starts = || std::iter::once(0).chain(memchr::memchr_iter(b'\n', self.text).map(|at| at + 1)).collect();
+        let lines: &Vec<usize> = self.lines.get_or_init(starts);
+        let place = lines.partition_point(|start| *start <= offset).saturating_sub(1);
+        let start = lines.get(place).copied().unwrap_or(offset);
         let before = self.text.get(start..offset).unwrap_or_default();
         self.located(self.line + place, 1 + yaml::chars(before))
     }
@@ -171,6 +187,26 @@ impl<'o> Origins<'o> {
         let (file, line) = self.files.at(line);
         Location { file: file.map(str::to_owned), line, column, template: self.template.clone() }
     }
+}
+
+/// The tree of a document, which is read when somebody asks for it.
+fn tree_of<'c, 'o>(
+    tree: &'c OnceCell<Option<Tree<'o>>>,
+    (text, base, line): (&'o [u8], usize, usize),
+) -> Option<&'c Tree<'o>> {
+    tree.get_or_init(|| yaml::read_at(text, base, line).ok().filter(|tree| !tree.is_converted())).as_ref()
+}
+
+/// Where the first key of an everyday document stands: it begins the first line that holds more than blanks and comments.
+fn first_key(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.trim_ascii_start().first() {
+            None | Some(b'#') => at += line.len(),
+            Some(first) => return (line.first() == Some(first) && first.is_ascii()).then_some(at),
+        }
+    }
+    None
 }
 
 /// Names of the entries of a map as Kubernetes reads them, with the nodes of key and value.
