@@ -3,6 +3,7 @@
 
 use crate::apiserver::admission;
 use crate::compare::{Change, Pair};
+use crate::hashed::HashSet;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
@@ -82,10 +83,10 @@ impl Subject<'_> {
     pub(crate) fn worst(&self) -> Answer {
         let mut worst: Option<Answer> = None;
         for place in diff::places(Some(self.old), Some(self.new), &Path::root()) {
-            let mut below: Vec<Path> = Vec::new();
-            for value in [place.get(self.old), place.get(self.new)].into_iter().flatten() {
-                below.extend(diff::leaves(value, &place));
-            }
+            let leaves = |side| place.get(side).map(|value| diff::leaves(value, &place)).unwrap_or_default();
+            let mut below: Vec<Path> = leaves(self.old);
+            let known: HashSet<Path> = below.iter().cloned().collect();
+            below.extend(leaves(self.new).into_iter().filter(|path| !known.contains(path)));
             for path in below {
                 let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
                 if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {

@@ -51,8 +51,14 @@ enum InUse {
     Unread(Key),
 }
 
-/// Every part of a Cluster that is not in use as the class makes it now.
-pub(super) fn drifts(side: Side<'_>, key: &Key, cluster: &Value, class_key: &Key) -> Vec<Drift> {
+/// Every part of a Cluster that is not in use as the class makes it now, of those that are asked for.
+pub(super) fn drifts(
+    side: Side<'_>,
+    key: &Key,
+    cluster: &Value,
+    class_key: &Key,
+    is_asked: &dyn Fn(&ClassPart) -> bool,
+) -> Vec<Drift> {
     let stage = side.stage;
     let written = |key: &Key| if side.is_after() { stage.written_after(key) } else { stage.written_before(key) };
     let Some(class) = written(class_key) else {
@@ -84,7 +90,7 @@ pub(super) fn drifts(side: Side<'_>, key: &Key, cluster: &Value, class_key: &Key
         let (word, name, slot) = part.id();
         Some(Drift { word, name, slot, effect, says, is_edit: was_edited && effect != Effect::Unknown })
     };
-    parts(cluster, &class).into_iter().filter_map(drift).collect()
+    parts(cluster, &class).into_iter().filter(is_asked).filter_map(drift).collect()
 }
 
 /// An answer that nobody can give.

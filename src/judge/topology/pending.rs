@@ -3,7 +3,9 @@
 //! Read beside `core/reconcilers/topology/cluster/cluster_controller.go` (Reconcile, reconcile) and
 //! `exp/topology/desiredstate/desired_state.go` (isMachineDeploymentDeferred) of Cluster API 1.14.
 
-use super::blueprint::class_of;
+use std::cell::LazyCell;
+
+use super::blueprint::{ClassPart, class_of};
 use super::claimed;
 use super::held::Holds;
 use super::in_use::drifts;
@@ -115,7 +117,14 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let is_written = written.is_some();
     // Contents are let go only where the controller was stopped, or looks again because of this write: nothing holds a single one.
     let contents = stopped.is_some() || is_written;
-    let (was, now) = (tasks(before, key, &old, contents), tasks(after, key, &new, contents));
+    let all = |_: &ClassPart| true;
+    let now = tasks(after, key, &new, contents.then_some(&all));
+    // Of what was there before nothing is asked but whether it is this, too.
+    let contents_of = |part: &ClassPart| {
+        let (word, name, slot) = part.id();
+        now.iter().any(|task| (task.word, &task.name, task.what) == (word, &name, What::Content(slot)))
+    };
+    let was = LazyCell::new(|| tasks(before, key, &old, contents.then_some(&contents_of)));
     let mut out = claimed;
     // Where there is no Machine and none is wanted, none is replaced; new ones are made as they should be.
     let is_empty = |task: &Task| {
@@ -178,8 +187,8 @@ fn weight(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), task: &Tas
     }
 }
 
-/// Everything in a Cluster that is not as the topology wants it, with the `contents` of what its class makes or without.
-fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: bool) -> Vec<Task> {
+/// Everything in a Cluster that is not as the topology wants it, with the contents of what its class makes where these are asked for.
+fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: Option<&dyn Fn(&ClassPart) -> bool>) -> Vec<Task> {
     let mut out = of_control_plane(side, key, cluster);
     let of_plane = || blocked(side, cluster).or_else(|| turn(side, key, cluster, ("controlPlane", "")));
     let blocks = out.iter().any(|task| task.what == What::Version).then(of_plane).flatten();
@@ -192,8 +201,8 @@ fn tasks(side: Side<'_>, key: &Key, cluster: &Value, contents: bool) -> Vec<Task
     for task in out.iter_mut().filter(|task| task.what == What::Version && task.held.is_none()) {
         task.held.clone_from(&blocks);
     }
-    let Some(class_key) = class_of(key, cluster).filter(|_| contents) else { return out };
-    let drifts = drifts(side, key, cluster, &class_key);
+    let Some((class_key, contents)) = class_of(key, cluster).zip(contents) else { return out };
+    let drifts = drifts(side, key, cluster, &class_key, contents);
     out.extend(drifts.into_iter().map(|drift| Task {
         is_dormant: drift.is_edit,
         ..Task::new((drift.word, &drift.name), What::Content(drift.slot), drift.effect, drift.says)

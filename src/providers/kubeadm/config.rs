@@ -5,6 +5,7 @@
 use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::diff::Style;
+use crate::kinds::fields::annotation;
 use crate::kinds::fields::child;
 use crate::kinds::fields::text;
 use crate::kinds::versions::parse as parse_version;
@@ -25,8 +26,7 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     if !versions.has(&DESIRED_OBJECTS) {
         return kcp_config_old::outdated(member, owner, versions);
     }
-    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
-    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let (true, Some(config)) = (has_reference(member), &member.config) else { return Vec::new() };
     let nothing = json!({});
     let current = config.get("spec").unwrap_or(&nothing);
     let joined = differences(current, desired(owner, true, versions), true, versions);
@@ -39,6 +39,21 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     // A Machine made by `kubeadm init` also counts as up to date when it matches the init form.
     let init = differences(current, desired(owner, false, versions), false, versions);
     if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
+}
+
+/// Whether two Machines say the same of all that [`outdated`] looks at, in any version.
+#[must_use]
+pub(crate) fn is_alike(one: &Member, other: &Member) -> bool {
+    fn said(member: &Member) -> (bool, Option<&str>, Option<Option<&Value>>) {
+        let config = member.config.as_ref().map(|config| config.get("spec"));
+        (has_reference(member), annotation(&member.machine, kcp_config_old::CLUSTER_CONFIGURATION), config)
+    }
+    said(one) == said(other)
+}
+
+/// Whether a Machine names a config.
+pub(super) fn has_reference(member: &Member) -> bool {
+    member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object)
 }
 
 /// The cause that stands for a differing place of the config.

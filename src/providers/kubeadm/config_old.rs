@@ -14,7 +14,7 @@ use crate::model::Member;
 use crate::object::Path;
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::kind_of;
-use crate::providers::kubeadm::config::{STYLE, cause, old_defaults};
+use crate::providers::kubeadm::config::{STYLE, cause, has_reference, old_defaults};
 use crate::tree::{Value, json};
 
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
@@ -109,8 +109,7 @@ fn cluster_configuration(member: &Member, owner: &Value, versions: &Versions, st
 
 /// Compares init or join configuration and the rest of the config (matchInitOrJoinConfiguration).
 fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Style) -> Vec<Cause> {
-    let has_reference = member.machine.pointer("/spec/bootstrap/configRef").is_some_and(Value::is_object);
-    let (true, Some(config)) = (has_reference, &member.config) else { return Vec::new() };
+    let (true, Some(config)) = (has_reference(member), &member.config) else { return Vec::new() };
     let mut have = config.get("spec").cloned().unwrap_or_else(|| json!({}));
     let mut want = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
     let (Some(current), Some(desired)) = (have.as_object_mut(), want.as_object_mut()) else { return Vec::new() };

@@ -43,6 +43,23 @@ impl Mirror for Kubeadm {
         outdated(member, owner, versions, now)
     }
 
+    /// Most Machines of a control plane were made with one config.
+    fn outdated_all(&self, members: &[Member], owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Vec<Cause>> {
+        const FEW: usize = 4;
+        let mut known: Vec<(&Member, Vec<Cause>)> = Vec::new();
+        let mut all = Vec::with_capacity(members.len());
+        for member in members {
+            let alike = known.iter().find(|(other, _)| kcp_config::is_alike(other, member));
+            let config = alike.map(|(_, config)| config.clone());
+            let config = config.unwrap_or_else(|| kcp_config::outdated(member, owner, versions));
+            if alike.is_none() && known.len() < FEW {
+                known.push((member, config.clone()));
+            }
+            all.push(outdated_by(member, owner, config, now));
+        }
+        all
+    }
+
     fn compared(&self) -> &'static [&'static str] {
         &["/spec/version", "/spec/rollout", "/spec/kubeadmConfigSpec", INFRASTRUCTURE_REF]
     }
@@ -97,11 +114,16 @@ impl Mirror for Kubeadm {
 /// `owner` is the KubeadmControlPlane in the superset form, with the webhook's defaults.
 #[must_use]
 fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
+    outdated_by(member, owner, kcp_config::outdated(member, owner, versions), now)
+}
+
+/// The same where it is known what of its config is out of date.
+fn outdated_by(member: &Member, owner: &Value, config: Vec<Cause>, now: Timestamp) -> Vec<Cause> {
     let mut causes = Vec::new();
     causes.extend(rollout_before(member, owner, now));
     causes.extend(rollout_after(member, owner, now));
     causes.extend(version(member, owner));
-    causes.extend(kcp_config::outdated(member, owner, versions));
+    causes.extend(config);
     causes.extend(cloned_from(member, owner, &["spec", "machineTemplate", "spec", "infrastructureRef"], &CLONED));
     causes
 }
