@@ -5,7 +5,9 @@
 //! and copies with something else in place of the revision and of the time.
 
 mod files;
+mod heard;
 mod kubernetes;
+mod revision;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -17,8 +19,10 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use self::files::{copied, files};
+pub(crate) use self::heard::Heard;
 use self::kubernetes::Named;
-use self::template::{another_revision, another_time, calls, disarmed, names_revision, tells_time};
+use self::revision::{another_revision, is_template, names_revision};
+use self::template::{another_time, calls, disarmed, resolves, tells_time, unresolved};
 use crate::object::Key;
 use crate::providers;
 use crate::schema;
@@ -54,44 +58,6 @@ pub(crate) struct Rendering<'r> {
     pub heard: Heard,
 }
 
-/// What a chart hears of the cluster as it is rendered, or need not hear as who writes it does not either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Heard {
-    /// Its objects (`lookup`).
-    pub objects: bool,
-    /// What its API server serves.
-    pub apis: bool,
-    /// The version of its API server.
-    pub version: bool,
-    /// Which revision of the release it becomes.
-    pub revision: bool,
-    /// What time it is when it is written, or nothing is there that could differ by it.
-    pub time: bool,
-}
-
-impl Heard {
-    /// Whether there is nothing that it does not hear of.
-    pub(crate) const fn is_all(self) -> bool {
-        self.objects && self.apis && self.version && self.revision && self.time
-    }
-
-    /// What Helm is told by its arguments (helm `pkg/action/action.go`, `renderResources`, 3.13 on: with `--dry-run=server`, and only then,
-    /// `lookup` finds what is there; `pkg/cmd/template.go`: what is served is only what `--api-versions` says).
-    pub(crate) fn by(args: &[String]) -> Self {
-        let has = |of: &dyn Fn(&str) -> bool| args.iter().any(|argument| of(argument));
-        let has_two = |of: &dyn Fn(&str, &str) -> bool| args.windows(2).any(|pair| of(&pair[0], &pair[1]));
-        Self {
-            objects: has(&|one| one == "--dry-run=server")
-                || has_two(&|option, value| option == "--dry-run" && value == "server"),
-            apis: has(&|one| one.starts_with("--api-versions="))
-                || has_two(&|option, _| ["--api-versions", "-a"].contains(&option)),
-            version: has(&|one| one == "--kube-version" || one.starts_with("--kube-version=")),
-            revision: false,
-            time: false,
-        }
-    }
-}
-
 impl Unseen {
     /// What a chart that may ask leaves unseen; `again` renders another chart as this one was rendered, with further arguments.
     pub(crate) fn of(
@@ -110,12 +76,16 @@ impl Unseen {
         if !found.names_compared {
             return None;
         }
-        let objects = || (!heard.objects).then(|| found.asks_objects(rendering, &again)).flatten();
-        let apis = || (!heard.apis).then(|| found.asks_apis(rendering, &again)).flatten();
-        let version = || (!heard.version).then(|| found.asks_version(rendering, &again)).flatten();
-        let revision = || (!heard.revision).then(|| found.asks_revision(rendering, &again)).flatten();
-        let time = || (!heard.time).then(|| found.asks_time(rendering, &again)).flatten();
-        let (why, remedy) = objects().or_else(apis).or_else(version).or_else(revision).or_else(time)?;
+        let asks: [(bool, &Asks); 6] = [
+            (heard.objects, &Found::asks_objects),
+            (heard.apis, &Found::asks_apis),
+            (heard.version, &Found::asks_version),
+            (heard.revision, &Found::asks_revision),
+            (heard.time, &Found::asks_time),
+            (heard.addresses, &Found::asks_addresses),
+        ];
+        let ask = |(is_heard, ask): &(bool, &Asks)| if *is_heard { None } else { ask(&found, rendering, &again) };
+        let (why, remedy) = asks.iter().find_map(ask)?;
         Some(Self { why, remedy, of: Some(found.digest) })
     }
 
@@ -166,6 +136,8 @@ struct Found {
     revision: Option<String>,
     /// The file that tells the time.
     time: Option<String>,
+    /// The file that looks for an address.
+    addresses: Option<String>,
     /// The versions of compared groups that are named, as Helm takes them: with a kind or without.
     versions: BTreeSet<String>,
     /// The versions of Kubernetes that are named.
@@ -176,6 +148,9 @@ struct Found {
 
 /// Renders another chart as that one was rendered, with further arguments.
 type Again<'r> = dyn Fn(&Path, &[String]) -> anyhow::Result<Vec<u8>> + 'r;
+
+/// Looks whether one thing that a chart may ask for makes a difference.
+type Asks = dyn Fn(&Found, Rendering<'_>, &Again<'_>) -> Option<Why>;
 
 /// Why something is not seen, and what to do about it.
 type Why = (String, String);
@@ -189,6 +164,7 @@ impl Found {
             version: None,
             revision: None,
             time: None,
+            addresses: None,
             versions: BTreeSet::new(),
             kubernetes: Named::default(),
             names_compared: false,
@@ -218,7 +194,6 @@ impl Found {
         add_versions(text, &mut self.versions);
         self.kubernetes.add(text);
         // Any file may be evaluated; a template is.
-        let is_template = |name: &str| name.contains("templates/");
         let is_better = |old: &str| !is_template(old) && is_template(name);
         let asks = !calls(text).is_empty();
         match &self.calls {
@@ -238,6 +213,7 @@ impl Found {
         note(&mut self.version, &says(VERSION));
         note(&mut self.revision, &names_revision);
         note(&mut self.time, &tells_time);
+        note(&mut self.addresses, &resolves);
     }
 
     /// Whether a call is reached: a copy in which each fails renders something else.
@@ -247,7 +223,7 @@ impl Found {
             Calls::Told => VALUES,
             Calls::Chart(file) => file,
         };
-        if matches!(self.calls, Calls::Chart(_)) && is_same_in_copy(chart, stream, disarmed, again) {
+        if matches!(self.calls, Calls::Chart(_)) && is_same_in_copy(chart, stream, |_, text| disarmed(text), again) {
             return None;
         }
         Some((
@@ -321,18 +297,35 @@ impl Found {
 
     /// Whether it makes a difference when it is rendered.
     fn asks_time(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
-        let file = differs_in_copy(self.time.as_ref()?, rendering, again, another_time)?;
+        let file = differs_in_copy(self.time.as_ref()?, rendering, again, |_, text| another_time(text))?;
         Some((
             format!("{file} renders what time it is (now), and so another stream when it is written"),
             "leave the time out of what it renders of Cluster API".to_owned(),
         ))
     }
 
+    /// Whether it makes a difference which address a name has.
+    fn asks_addresses(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+        let file = differs_in_copy(self.addresses.as_ref()?, rendering, again, |_, text| unresolved(text))?;
+        Some((
+            format!(
+                "{file} asks which address a name has (getHostByName), which may be another one when it is written"
+            ),
+            "leave --enable-dns out, and give the address in the values".to_owned(),
+        ))
+    }
+
     /// Whether it makes a difference which revision of the release it becomes: one of the next ones, or one far away.
     fn asks_revision(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
         let file = self.revision.as_ref()?;
-        let differs = |revision| differs_in_copy(file, rendering, again, move |text| another_revision(text, revision));
-        let file = [2, 3, 1_000_000].into_iter().find_map(differs)?;
+        let Rendering { chart, stream, .. } = rendering;
+        // What a template in the values asks for, it hears as all others do.
+        let is_same = |revision: &u64| {
+            is_same_in_copy(chart, stream, |name, text| another_revision(name, text, *revision), again)
+        };
+        if [2, 3, 1_000_000].iter().all(is_same) {
+            return None;
+        }
         Some((
             format!("{file} renders another stream at each upgrade (.Release.Revision), and the first one here"),
             "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
@@ -346,13 +339,13 @@ fn differs_in_copy<'f>(
     file: &'f str,
     Rendering { chart, stream, .. }: Rendering<'_>,
     again: &Again<'_>,
-    change: impl Fn(&[u8]) -> Vec<u8>,
+    change: impl Fn(&str, &[u8]) -> Vec<u8>,
 ) -> Option<&'f str> {
     (file == VALUES || !is_same_in_copy(chart, stream, change, again)).then_some(file)
 }
 
 /// Whether a copy of a chart in which each file is changed renders the same.
-fn is_same_in_copy(chart: &Path, stream: &[u8], change: impl Fn(&[u8]) -> Vec<u8>, again: &Again<'_>) -> bool {
+fn is_same_in_copy(chart: &Path, stream: &[u8], change: impl Fn(&str, &[u8]) -> Vec<u8>, again: &Again<'_>) -> bool {
     let rendered = copied(chart, change).and_then(|copy| again(&copy.root, &[]));
     rendered.is_ok_and(|rendered| is_same(&rendered, stream))
 }

@@ -220,6 +220,9 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
             (watch("watch-{{ with .Release }}{{ .Revision }}{{ end }}"), 4),
             (watch("watch-{{ .Release | toYaml | sha256sum | trunc 8 }}"), 4),
             (watch("watch{{ if eq (int .Release.Revision) 2 }}-two{{ end }}"), 4),
+            (watch("watch-{{ pick . `Release` | toYaml | sha256sum | trunc 8 }}"), 4),
+            (watch("watch-{{ tpl .Values.note . }}"), 4),
+            (watch("watch{{ tpl .Values.note . | regexFind `x` }}"), 0),
             (watch("watch{{ if ge .Release.Revision 1 }}-any{{ end }}"), 0),
             (watch("watch{{ .Values.Revision }}"), 0),
             (watch("watch-{{ date `2006-01-02` .Chart.Name }}"), 4),
@@ -231,7 +234,7 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
         for (template, code) in cases {
             place.file("chart/templates/revision.yaml", &template);
             for other in ["1", "2"] {
-                place.file("values.yaml", &format!("vip: 10.0.3.7\nother: {other}\n"));
+                place.file("values.yaml", &format!("vip: 10.0.3.7\nother: {other}\nnote: '{revision}'\n"));
                 place.commit(other);
             }
             let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
@@ -242,6 +245,16 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
             );
             let first = place.plan(&[&["--live", "none"], &chart[..]].concat());
             assert_eq!(first.code, Some(0), "the first revision it is: {first:#?}");
+        }
+        place.file("chart/templates/revision.yaml", &watch("watch-{{ getHostByName `localhost` | replace `:` `-` }}x"));
+        place.commit("an address");
+        for (args, code) in [(&[][..], 0), (&["--helm-arg=--enable-dns"][..], 4)] {
+            let ran = place.plan(&[&["--base-ref", "HEAD"], args, &chart[..]].concat());
+            assert_eq!(
+                (ran.code, ran.stdout.contains("asks which address a name has")),
+                (Some(code), code == 4),
+                "{ran:#?}"
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Copied {
 }
 
 /// A copy of a chart in which each file is what `change` makes of it.
-pub(super) fn copied(chart: &Path, change: impl Fn(&[u8]) -> Vec<u8>) -> anyhow::Result<Copied> {
+pub(super) fn copied(chart: &Path, change: impl Fn(&str, &[u8]) -> Vec<u8>) -> anyhow::Result<Copied> {
     let copy = tempfile::Builder::new().prefix("rollgate-chart-").tempdir()?;
     let mut root: Option<PathBuf> = None;
     files(chart, &mut |name, text| {
@@ -31,7 +31,7 @@ pub(super) fn copied(chart: &Path, change: impl Fn(&[u8]) -> Vec<u8>) -> anyhow:
         }
         let file = copy.path().join(place);
         std::fs::create_dir_all(file.parent().unwrap_or(copy.path()))?;
-        Ok(std::fs::write(file, change(text))?)
+        Ok(std::fs::write(file, change(name, text))?)
     })?;
     let root = copy.path().join(root.context("it holds no Chart.yaml")?);
     Ok(Copied { root, _folder: copy })

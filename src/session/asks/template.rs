@@ -20,31 +20,25 @@ const CLOCKS: [(&[u8], &str); 7] = [
     (b"htmlDateInZone", "cat"),
 ];
 
-/// What a template is told of how often the release was written: 1, where nobody is asked (helm `pkg/action/install.go`, `RunWithContext`).
-const REVISION: &[u8] = b"Revision";
-/// What has it.
-const RELEASE: &[u8] = b"Release";
+/// The function of Helm that asks for an address, where it may (helm `pkg/engine/funcs.go`, `pkg/engine/engine.go`).
+const RESOLVES: &[u8] = b"getHostByName";
 
-/// A template that is told of another revision, by whatever name it asks for it.
-pub(super) fn another_revision(template: &[u8], revision: u64) -> Vec<u8> {
+/// A template in which each look for an address fails.
+pub(super) fn unresolved(template: &[u8]) -> Vec<u8> {
     let mut places = Vec::new();
     each_word(template, &mut |word| {
-        if let Some(root) = word.is_release() {
-            let root = String::from_utf8_lossy(root);
-            let other = format!("(set (deepCopy {root}Release) `Revision` {revision})");
-            places.push((word.call.at - root.len(), root.len() + RELEASE.len(), word.call.quoted(&other)));
+        if word.is_call(RESOLVES) {
+            places.push((word.call.at, RESOLVES.len(), FAILS));
         }
     });
     replaced(template, places.into_iter())
 }
 
-/// Whether a template may ask for the revision: it names it, or hands on all that is known of the release.
-pub(super) fn names_revision(template: &[u8]) -> bool {
-    let mut names = false;
-    each_word(template, &mut |word| {
-        names |= word.text == REVISION || word.is_release().is_some() && word.next != Some(b'.');
-    });
-    names
+/// Whether a template looks for an address.
+pub(super) fn resolves(template: &[u8]) -> bool {
+    let mut found = false;
+    each_word(template, &mut |word| found |= word.is_call(RESOLVES));
+    found
 }
 
 /// A template in which each call of `lookup` fails.
@@ -102,26 +96,24 @@ impl Call {
 /// Where a template calls `lookup`.
 pub(super) fn calls(template: &[u8]) -> Vec<Call> {
     let mut out = Vec::new();
-    each_word(template, &mut |word| out.extend((word.sort == Sort::Call && word.text == ASKS).then_some(word.call)));
+    each_word(template, &mut |word| out.extend(word.is_call(ASKS).then_some(word.call)));
     out
 }
 
 /// A word of an action.
-struct Word<'t> {
-    text: &'t [u8],
-    sort: Sort<'t>,
+pub(super) struct Word<'t> {
+    pub(super) text: &'t [u8],
+    pub(super) sort: Sort<'t>,
     call: Call,
-    /// The byte behind it.
-    next: Option<u8>,
+    /// What stands before it, and behind it.
+    pub(super) before: &'t [u8],
+    pub(super) rest: &'t [u8],
 }
 
 impl<'t> Word<'t> {
-    /// Where it is all that is known of the release: what stands before it, `.` or `$.`.
-    fn is_release(&self) -> Option<&'t [u8]> {
-        match self.sort {
-            Sort::Field(root @ (b"." | b"$.")) if self.text == RELEASE => Some(root),
-            _ => None,
-        }
+    /// Whether it calls this function.
+    fn is_call(&self, function: &[u8]) -> bool {
+        self.sort == Sort::Call && self.text == function
     }
 
     /// Where it tells the time: what takes its place.
@@ -133,7 +125,7 @@ impl<'t> Word<'t> {
 
 /// What a word is.
 #[derive(PartialEq, Eq)]
-enum Sort<'t> {
+pub(super) enum Sort<'t> {
     /// The name of a function, or a word of the language.
     Call,
     /// A field; with all that stands before it in one piece, such as `.Values.a.`.
@@ -144,7 +136,7 @@ enum Sort<'t> {
 }
 
 /// Hands on each word that stands between braces (Go `text/template/parse/lex.go`); a text in quotes may be a template itself.
-fn each_word<'t>(text: &'t [u8], see: &mut dyn FnMut(Word<'t>)) {
+pub(super) fn each_word<'t>(text: &'t [u8], see: &mut dyn FnMut(Word<'t>)) {
     words_from(text, Call { at: 0, is_raw: false }, see);
 }
 
@@ -167,7 +159,8 @@ fn words_from<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                     let end = quoted(text, at);
                     let inner = text.get(at + 1..end).unwrap_or_default();
                     let call = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
-                    see(Word { text: inner, sort: Sort::Key, call, next: byte(end + 1) });
+                    let (before, rest) = (text.get(..at).unwrap_or_default(), text.get(end + 1..).unwrap_or_default());
+                    see(Word { text: inner, sort: Sort::Key, call, before, rest });
                     words_from(inner, call, see);
                     at = end + 1;
                 }
@@ -183,7 +176,7 @@ fn words_from<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                         _ => Sort::Call,
                     };
                     let call = Call { at: start.at + at, ..start };
-                    see(Word { text: &rest[..word], sort, call, next: rest.get(word).copied() });
+                    see(Word { text: &rest[..word], sort, call, before, rest: &rest[word..] });
                     at += word;
                 }
                 _ => at += 1,
@@ -225,29 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn another_revision_takes_its_place_by_whatever_name() {
-        let other = |text: &str| String::from_utf8(another_revision(text.as_bytes(), 2)).expect("a template");
-        let (own, root) = ("(set (deepCopy .Release) `Revision` 2)", "(set (deepCopy $.Release) `Revision` 2)");
-        assert_eq!(other("{{ .Release.Revision }}"), format!("{{{{ {own}.Revision }}}}"));
-        assert_eq!(other("{{ with .Release }}{{ .Revision }}"), format!("{{{{ with {own} }}}}{{{{ .Revision }}}}"));
-        assert_eq!(other("{{ index $.Release \"Revision\" }}"), format!("{{{{ index {root} \"Revision\" }}}}"));
-        assert_eq!(
-            other("{{ tpl `{{ .Release }}` . }}"),
-            format!("{{{{ tpl `{{{{ {} }}}}` . }}}}", own.replace('`', "\""))
-        );
-        for stays in [".Release.Revision", "{{ .Values.Release.Revision }}{{ $a.Release }}", "{{/* .Release */}}"] {
-            assert_eq!(other(stays), stays);
-        }
-    }
-
-    #[test]
-    fn the_revision_is_asked_for_by_its_name_or_with_all_of_the_release() {
-        for names in ["{{ $r.Revision }}", "{{ get $r `Revision` }}", "{{ toYaml .Release }}", "{{ with $.Release }}"] {
-            assert!(names_revision(names.as_bytes()), "{names}");
-        }
-        for other in ["{{ .Release.Name }}", "{{ .RevisionHistory }}{{ \"a Revision\" }}", ".Release.Revision"] {
-            assert!(!names_revision(other.as_bytes()), "{other}");
-        }
+    fn a_look_for_an_address_is_a_call() {
+        assert!(resolves(b"a: {{ getHostByName .Values.host }}") && resolves(b"{{ .Values.host | getHostByName }}"));
+        assert!(!resolves(b"getHostByName {{ .getHostByName }}"));
+        assert_eq!(unresolved(b"{{ getHostByName `a` }}"), b"{{ fail `a` }}");
     }
 
     #[test]

@@ -12,7 +12,8 @@ fn write(folder: &Path, name: &str, text: &[u8]) {
     std::fs::write(file, text).expect("a file");
 }
 
-const NOTHING: Heard = Heard { objects: false, apis: false, version: false, revision: false, time: false };
+const NOTHING: Heard =
+    Heard { objects: false, apis: false, version: false, revision: false, time: false, addresses: false };
 
 /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
 fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
@@ -157,12 +158,16 @@ fn the_revision_counts_where_it_makes_a_difference() {
     let chart = folder.path();
     write(chart, "Chart.yaml", b"name: demo");
     write(chart, "templates/md.yaml", b"# cluster.x-k8s.io\nname: t-{{ .Release.Revision }}");
+    // As Helm would: what was set is what is told.
+    let render = |copy: &Path, _: &[String]| {
+        let text = std::fs::read_to_string(copy.join("templates/md.yaml")).expect("a file");
+        let told = text.strip_prefix("{{ $_ := set .Release \"Revision\" ").and_then(|rest| rest.split_once(" }}"));
+        let (revision, text) = told.expect("another revision");
+        Ok(text.replace("{{ .Release.Revision }}", revision).into_bytes())
+    };
     let unseen = |heard: Heard| {
         let stream = b"# cluster.x-k8s.io\nname: t-1";
-        Unseen::of(Rendering { chart, told: &[], stream, heard }, |copy, _| {
-            let text = std::fs::read_to_string(copy.join("templates/md.yaml")).expect("a file");
-            Ok(text.replace("(set (deepCopy .Release) `Revision` 2).Revision", "2").into_bytes())
-        })
+        Unseen::of(Rendering { chart, told: &[], stream, heard }, render)
     };
     let why = unseen(NOTHING).expect("it counts").why;
     assert!(why.starts_with("templates/md.yaml renders another stream at each upgrade"), "{why}");
@@ -173,9 +178,7 @@ fn the_revision_counts_where_it_makes_a_difference() {
         b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: {{ .Release.Revision }}",
     );
     let stream = b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: 1";
-    let other = Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, |copy, _| {
-        Ok(std::fs::read(copy.join("templates/md.yaml")).expect("a file"))
-    });
+    let other = Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, render);
     assert_eq!(other, None, "no object of Cluster API has it");
 }
 
@@ -234,4 +237,29 @@ fn helm_may_be_told_of_the_cluster() {
     assert_eq!(heard(&["--api-versions=example.org/v1", "--dry-run=client", "--set", "server"]), (false, true));
     assert_eq!(heard(&["--dry-run"]), (false, false));
     assert_eq!(heard(&[]), (false, false));
+}
+
+#[test]
+fn an_address_counts_where_helm_may_look_for_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chart = folder.path();
+    write(chart, "Chart.yaml", b"name: demo");
+    let unseen = |args: &[&str], template: &str| {
+        write(chart, "templates/a.yaml", template.as_bytes());
+        let heard = Heard::by(&args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+        let heard = Heard { objects: true, apis: true, version: true, revision: true, time: true, ..heard };
+        let render = |text: &str| match text.contains("{{ fail") {
+            true if text.contains("cluster.x-k8s.io") => anyhow::bail!("it fails"),
+            _ => Ok(text.replace("{{ getHostByName `vip` }}", "192.0.2.10").into_bytes()),
+        };
+        let stream = render(template).expect("a stream");
+        Unseen::of(Rendering { chart, told: &[], stream: &stream, heard }, |copy, _| {
+            render(&std::fs::read_to_string(copy.join("templates/a.yaml")).expect("a file"))
+        })
+    };
+    let asks = "# cluster.x-k8s.io\nhost: {{ getHostByName `vip` }}";
+    let why = unseen(&["--enable-dns"], asks).expect("it counts").why;
+    assert!(why.starts_with("templates/a.yaml asks which address a name has"), "{why}");
+    assert_eq!(unseen(&[], asks), None, "no name has an address");
+    assert_eq!(unseen(&["--enable-dns"], "# cluster.x-k8s.io\nhost: 192.0.2.10"), None);
 }
