@@ -43,7 +43,10 @@ impl Stream {
             places.find_map(|place| (*known.get(place)?).filter(|object| is_same(object, section)))
         };
         let same: Vec<Option<&Object>> = sections.iter().enumerate().map(same).collect();
-        Self::of_sections(bytes, &sections, &same)
+        match alone(bytes, &sections, &same) {
+            Some((bytes, sections)) => Self::of_sections(&Arc::new(bytes), &sections, &same),
+            None => Self::of_sections(bytes, &sections, &same),
+        }
     }
 
     /// Reads a stream of which these are the documents, as far as they are not known from another one.
@@ -82,6 +85,28 @@ impl Stream {
         stream.objects = objects.into();
         Ok(stream)
     }
+}
+
+/// The documents that are not known from another stream, in a text of their own, so that the whole one need not be held for them; `None`
+/// where they are most of it.
+fn alone(bytes: &[u8], sections: &[yaml::Section], known: &[Option<&Object>]) -> Option<(Vec<u8>, Vec<yaml::Section>)> {
+    let is_alone = |(_, known): &(&yaml::Section, &Option<&Object>)| known.is_none();
+    let length: usize =
+        sections.iter().zip(known).filter(is_alone).map(|(section, _)| section.document.of(bytes).len()).sum();
+    if length > bytes.len() / 2 {
+        return None;
+    }
+    let mut text = Vec::with_capacity(length);
+    let mut moved = |(section, known): (&yaml::Section, &Option<&Object>)| {
+        let start = text.len();
+        if known.is_none() {
+            text.extend_from_slice(section.document.of(bytes));
+        }
+        let (separator, document) = (yaml::Span::new(start, start), yaml::Span::new(start, text.len()));
+        yaml::Section { separator, document, ..*section }
+    };
+    let sections = sections.iter().zip(known).map(&mut moved).collect();
+    Some((text, sections))
 }
 
 /// What one document of a stream is.

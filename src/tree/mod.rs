@@ -72,18 +72,17 @@ impl Value {
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
         let Some(rest) = pointer.strip_prefix('/') else { return pointer.is_empty().then_some(self) };
-        let (mut at, mut from) = (self, 0);
-        for (end, byte) in rest.bytes().enumerate() {
-            match byte {
-                b'~' => return place::steps(pointer)?.try_fold(self, |at, step| at.step(&step)),
-                b'/' => {
-                    at = at.step(&rest[from..end])?;
-                    from = end + 1;
+        let (mut at, mut rest) = (self, rest);
+        loop {
+            match rest.bytes().position(|byte| matches!(byte, b'/' | b'~')) {
+                None => return at.step(rest),
+                Some(end) if rest.as_bytes()[end] == b'/' => {
+                    at = at.step(&rest[..end])?;
+                    rest = &rest[end + 1..];
                 }
-                _ => {}
+                Some(_) => return place::steps(pointer)?.try_fold(self, |at, step| at.step(&step)),
             }
         }
-        at.step(&rest[from..])
     }
 
     /// Whether another tree has something else at a JSON pointer of plain keys, or only one of both has something there. What is one memory

@@ -209,6 +209,9 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
     let Some(place) = Place::new() else { return };
     place.chart();
     place.git(&["init", "--quiet"]);
+    let is_named = |said: &str| {
+        ["templates/revision.yaml renders", "a template in its values renders"].iter().any(|file| said.contains(file))
+    };
     let (revision, today) = ("{{ .Release.Revision }}", "{{ now | date `2006-01-02` }}");
     let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
     let watch = |name: &str| format!("{}      team: blue\n", WATCH.replace("name: watch", &format!("name: {name}")));
@@ -238,11 +241,7 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
                 place.commit(other);
             }
             let ran = place.plan(&[&["--base-ref", "HEAD~1"], &chart[..]].concat());
-            assert_eq!(
-                (ran.code, ran.stdout.contains("templates/revision.yaml renders")),
-                (Some(code), code == 4),
-                "{ran:#?}"
-            );
+            assert_eq!((ran.code, is_named(&ran.stdout)), (Some(code), code == 4), "{ran:#?}");
             let first = place.plan(&[&["--live", "none"], &chart[..]].concat());
             assert_eq!(first.code, Some(0), "the first revision it is: {first:#?}");
         }
