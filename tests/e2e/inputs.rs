@@ -247,8 +247,10 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
         }
         place.file("chart/templates/revision.yaml", &watch("watch-{{ getHostByName `localhost` | replace `:` `-` }}x"));
         place.commit("an address");
+        place.file("values.yaml", "vip: 10.0.3.7\nother: 3\n");
+        place.commit("other values");
         for (args, code) in [(&[][..], 0), (&["--helm-arg=--enable-dns"][..], 4)] {
-            let ran = place.plan(&[&["--base-ref", "HEAD"], args, &chart[..]].concat());
+            let ran = place.plan(&[&["--base-ref", "HEAD~1"], args, &chart[..]].concat());
             assert_eq!(
                 (ran.code, ran.stdout.contains("asks which address a name has")),
                 (Some(code), code == 4),
