@@ -14,7 +14,7 @@ use super::stop::{hides, stop};
 use super::values::list;
 use super::weight::{entry_of, fewer_of, machines, own_cause, owner};
 use super::woken;
-use crate::hashed::HashMap;
+use crate::hashed::{HashMap, HashSet};
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::judge::waiting::pause::annotation_path;
@@ -48,8 +48,11 @@ struct Task {
     held: Option<(String, Path)>,
 }
 
+/// What tells a task from others of its Cluster.
+type Id<'t> = (&'static str, &'t str, What);
+
 /// What of a group is not as it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum What {
     Version,
     /// Its number of Machines falls, or rises.
@@ -86,6 +89,10 @@ impl Task {
         }
     }
 
+    fn id(&self) -> Id<'_> {
+        (self.word, &self.name, self.what)
+    }
+
     fn new((word, name): (&'static str, &str), what: What, effect: Effect, says: String) -> Self {
         Self { word, name: name.to_owned(), what, effect, says, is_dormant: false, held: None }
     }
@@ -120,11 +127,15 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let all = |_: &ClassPart| true;
     let now = tasks(after, key, &new, contents.then_some(&all));
     // Of what was there before nothing is asked but whether it is this, too.
+    let wanted: HashSet<Id<'_>> = now.iter().map(Task::id).collect();
     let contents_of = |part: &ClassPart| {
         let (word, name, slot) = part.id();
-        now.iter().any(|task| (task.word, &task.name, task.what) == (word, &name, What::Content(slot)))
+        wanted.contains(&(word, name.as_str(), What::Content(slot)))
     };
-    let was = LazyCell::new(|| tasks(before, key, &old, contents.then_some(&contents_of)));
+    let was = LazyCell::new(|| {
+        let was = tasks(before, key, &old, contents.then_some(&contents_of)).into_iter().rev();
+        was.map(|task| ((task.word, task.name.clone(), task.what), task)).collect::<HashMap<_, _>>()
+    });
     let mut out = claimed;
     // Where there is no Machine and none is wanted, none is replaced; new ones are made as they should be.
     let is_empty = |task: &Task| {
@@ -135,8 +146,7 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
     let is_felt = |task: &&Task| task.what.act() != Act::Replace || task.word == "cluster" || !is_empty(task);
     let holds = Holds::of(stage, key, (&old, &new));
     for task in now.iter().filter(|task| task.held.is_none()).filter(is_felt) {
-        let is_same = |was: &&Task| (was.word, &was.name, was.what) == (task.word, &task.name, task.what);
-        let known = was.iter().find(is_same);
+        let known = was.get(&(task.word, task.name.clone(), task.what));
         let (why, places) = match (&stopped, known) {
             (Some(stop), known) if known.is_some() || hidden => (stop.over.clone(), stop.places.clone()),
             (None, Some(Task { held: Some((why, path)), .. })) => {
