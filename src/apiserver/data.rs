@@ -53,7 +53,7 @@ pub(crate) fn is_harmless(object: &Object) -> bool {
     }
     // Texts that stand in a document without escapes are no longer than it.
     key.kind == CONFIG_MAP
-        && object.bytes().is_some_and(|length| length <= SIZE)
+        && object.text_length().is_some_and(|length| length <= SIZE)
         && object.holds_texts_alone("data", &["stringData", "binaryData", "immutable"], is_key)
 }
 

@@ -13,7 +13,7 @@ use crate::hashed::HashSet;
 use crate::host::{HostKind, kinds, referred};
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
-use crate::object::{Identity, Key, Object};
+use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::tree::Map;
 
@@ -103,11 +103,7 @@ fn changed(online: &Online<'_>, outcome: &WorldRead) -> Vec<Key> {
     };
     let written = rendered.objects().iter().filter(is_data).filter(|object| !stays(object, base.get(&object.key)));
     let gone = base.objects().iter().filter(is_data).filter(|object| rendered.get(&object.key).is_none());
-    let full = |object: &Object| {
-        Key::from(Identity {
-            namespace: object.key.namespace.clone().or_else(|| home.map(str::to_owned)),
-            ..object.key.identity()
-        })
-    };
+    let full =
+        |object: &Object| object.key.in_namespace(object.key.namespace.clone().or_else(|| home.map(str::to_owned)));
     written.chain(gone).map(full).filter(|key| key.namespace.is_some()).collect()
 }

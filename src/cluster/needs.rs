@@ -12,7 +12,7 @@ use crate::kinds::contract::{
 };
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
-use crate::object::{ApiVersion, Identity, Inventory, Key, LoadError, Object};
+use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{GateAnswer, HistoryPlace, Policy};
 use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
 use crate::world::Base;
@@ -373,7 +373,7 @@ fn kin(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
     let asked_for: BTreeSet<Key> = plan.objects.iter().map(super::read::key).collect();
     let is_not_asked_for = |object: &Object| {
         let namespace = object.key.namespace.as_deref().or(home);
-        let full = Key::from(Identity { namespace: namespace.map(str::to_owned), ..object.key.identity() });
+        let full = object.key.in_namespace(namespace.map(str::to_owned));
         let is_listed = plan.kinds.contains_key(&GroupKind::new(&object.key.group, &object.key.kind));
         !plan.kinds.is_empty() && namespace.is_some() && !is_listed && !asked_for.contains(&full)
     };

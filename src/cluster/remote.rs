@@ -14,7 +14,7 @@ use crate::cluster::plan::{GroupKind, Keep, ObjectRead, Use};
 use crate::host::inside;
 use crate::kinds::contract::{CLUSTER, CONFIG_MAP, CORE, SECRET};
 use crate::kinds::fields::text;
-use crate::object::{Identity, Key};
+use crate::object::Key;
 use crate::tree::Value;
 use crate::world::remote::{By, Leads, Own, Remote, RemoteReading};
 
@@ -108,12 +108,7 @@ async fn secret(
 /// Whether a Secret is that of a Cluster which is known not to be there.
 fn is_new(outcome: &WorldRead, read: &ObjectRead, name: &str) -> bool {
     name.strip_suffix(KUBECONFIG).is_some_and(|cluster| {
-        let cluster = Key::from(Identity {
-            group: CORE.to_owned(),
-            kind: CLUSTER.to_owned(),
-            name: cluster.to_owned(),
-            ..key(read).identity()
-        });
+        let cluster = Key::of(CORE, CLUSTER, key(read).namespace.clone(), cluster);
         outcome.world.live.get(&cluster).is_none() && outcome.world.coverage.shows(&cluster)
     })
 }

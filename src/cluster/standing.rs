@@ -13,7 +13,7 @@ use crate::cluster::plan::{GroupKind, Keep};
 use crate::contract::SECRET;
 use crate::host::hook::{Role, role};
 use crate::host::{HostKind, contested, kinds, may_apply, other_manager};
-use crate::object::{ApiVersion, Identity, Key, Object};
+use crate::object::{ApiVersion, Key, Object};
 use crate::tree::Value;
 use crate::world::{BaseKind, Marks, There, Unread, World};
 
@@ -155,7 +155,7 @@ fn wanted(online: &Online<'_>, outcome: &WorldRead) -> BTreeMap<(GroupKind, Stri
                 GroupKind::new(&object.key.group, &object.key.kind),
                 ApiVersion::parse(&object.api_version).version.to_owned(),
             );
-            let key = Key::from(Identity { namespace: namespace.map(str::to_owned), ..object.key.identity() });
+            let key = object.key.in_namespace(namespace.map(str::to_owned));
             wanted.entry((kind, version)).or_default().push(key);
         }
     }
@@ -165,8 +165,7 @@ fn wanted(online: &Online<'_>, outcome: &WorldRead) -> BTreeMap<(GroupKind, Stri
 /// The ways in which a stream or a manifest may name an object.
 fn spellings(world: &World, key: &Key) -> impl Iterator<Item = Key> {
     let home = world.host.namespace.as_deref();
-    let with =
-        |namespace: Option<&str>| Key::from(Identity { namespace: namespace.map(str::to_owned), ..key.identity() });
+    let with = |namespace: Option<&str>| key.in_namespace(namespace.map(str::to_owned));
     let is_home = key.namespace.is_none() || key.namespace.as_deref() == home;
     [Some(key.clone()), is_home.then(|| with(home)), is_home.then(|| with(None))].into_iter().flatten()
 }

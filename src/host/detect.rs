@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::helm_args::{self, HelmArgs};
 use super::parent::{self, Process};
 use super::{Host, HostKind};
-use crate::object::{Identity, Inventory, Key};
+use crate::object::{Inventory, Key};
 use crate::world::{ReleaseName, Unread, WriteMethod};
 
 /// Annotation that Helm 4 puts on each object before it calls a post-renderer (helm `pkg/action/action.go`).
@@ -289,7 +289,7 @@ pub fn releases_of(live: &Inventory, rendered: &Inventory, home: Option<&str>) -
 /// The live object of a rendered key, which may leave the namespace of the release out.
 #[must_use]
 pub fn in_live<'o>(live: &'o Inventory, key: &Key, home: Option<&str>) -> Option<&'o crate::object::Object> {
-    let homed = || Key::from(Identity { namespace: home.map(str::to_owned), ..key.identity() });
+    let homed = || key.in_namespace(home.map(str::to_owned));
     live.get(key).or_else(|| live.get(&homed()).filter(|_| key.namespace.is_none()))
 }
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use super::stream::annotation;
 use super::{Host, HostKind};
-use crate::object::{LoadError, Mark, Object};
+use crate::object::{LoadError, MetadataKey, Object};
 use crate::tree::{Map, Text, Value};
 use crate::world::{BaseKind, WriteMethod};
 
 /// Annotation that makes a document a hook.
-const HOOK: &str = Mark::HelmHook.word();
+const HOOK: &str = MetadataKey::HelmHook.word();
 /// Annotation that says when Helm deletes a hook.
 const POLICY: &str = "helm.sh/hook-delete-policy";
 /// The policy that deletes what is there before a hook is made, and the default.
@@ -19,7 +19,7 @@ const BEFORE: &str = "before-hook-creation";
 /// The policy that deletes a hook that succeeded.
 const SUCCEEDED: &str = "hook-succeeded";
 /// Annotation that makes an object a hook of Argo CD, beside Helm's own.
-const ARGO_HOOK: &str = Mark::ArgoHook.word();
+const ARGO_HOOK: &str = MetadataKey::ArgoHook.word();
 /// Annotation that says when Argo CD deletes a hook.
 const ARGO_POLICY: &str = "argocd.argoproj.io/hook-delete-policy";
 
@@ -91,7 +91,7 @@ pub(crate) fn is_left_out(object: &Object, host: &Host) -> bool {
 /// The role of an object by its document, and by itself where the host takes lists apart first.
 fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadError> {
     let alone = |object: &Object| -> Result<Role, LoadError> {
-        if ![Mark::HelmHook, Mark::ArgoHook].into_iter().any(|mark| object.may_have_in_metadata(mark)) {
+        if ![MetadataKey::HelmHook, MetadataKey::ArgoHook].into_iter().any(|key| object.may_have_in_metadata(key)) {
             return Ok(Role::Written);
         }
         Ok(of_value(&*object.value()?, host))

@@ -2,7 +2,7 @@
 //! A missing namespace is that of the release; where that is not known, the answer is doubt and never `default`.
 
 use super::kinds;
-use crate::object::{Identity, Inventory, Key, Object};
+use crate::object::{Inventory, Key, Object};
 use crate::world::{Coverage, LiveKind, World};
 
 /// The object of one side that has a key.
@@ -45,11 +45,9 @@ impl<'a> Locator<'a> {
     pub(super) fn full(&self, key: &Key) -> Key {
         match (&key.namespace, self.home) {
             (None, Some(home)) if self.online && !kinds::is_cluster_wide(key) => {
-                Key::from(Identity { namespace: Some(home.to_owned()), ..key.identity() })
+                key.in_namespace(Some(home.to_owned()))
             }
-            (Some(_), _) if self.online && kinds::is_cluster_wide(key) => {
-                Key::from(Identity { namespace: None, ..key.identity() })
-            }
+            (Some(_), _) if self.online && kinds::is_cluster_wide(key) => key.in_namespace(None),
             _ => key.clone(),
         }
     }
@@ -74,7 +72,7 @@ impl<'a> Locator<'a> {
     /// The same key with the namespace left out or filled in; `None` where there is no other way to say it. What lives
     /// outside namespaces has none, whatever is rendered.
     pub(super) fn other_spelling(&self, key: &Key) -> Option<Key> {
-        let with = |namespace: Option<String>| Key::from(Identity { namespace, ..key.identity() });
+        let with = |namespace: Option<String>| key.in_namespace(namespace);
         match (&key.namespace, self.home) {
             (Some(_), _) if kinds::is_cluster_wide(key) => Some(with(None)),
             (None, Some(home)) => Some(with(Some(home.to_owned()))),

@@ -12,7 +12,7 @@ use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::fields;
 use crate::kinds::references::{Reference, references};
 use crate::model::Finding;
-use crate::object::{Identity, Inventory, Key};
+use crate::object::{Inventory, Key};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
 use crate::schema;
@@ -44,14 +44,13 @@ pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
         if done.contains(&(key.clone(), moved.from.clone())) || out.pairs[place].renamed_from.is_some() {
             continue;
         }
-        let old_key = Key::from(Identity { name: moved.from.clone(), ..key.identity() });
+        let old_key = key.with_name(moved.from.clone());
         if join(out, world, locator, place, &old_key) {
             queue.extend(moves(&out.pairs[place]));
             done.insert((key, moved.from));
         }
     }
-    let mut consumed: HashSet<Key> =
-        done.into_iter().map(|(key, from)| Key::from(Identity { name: from, ..key.identity() })).collect();
+    let mut consumed: HashSet<Key> = done.into_iter().map(|(key, from)| key.with_name(from)).collect();
     let missed = still_in_use(out, world);
     // The old one is shown in its successor, unless somebody else cannot do without it.
     consumed.retain(|key| !missed.contains(key));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::hook::{self, Role};
 use super::{Host, HostKind, kinds};
 use crate::hashed::{HashMap, HashSet};
-use crate::object::{Body, Inventory, Key, LoadError, Mark, Object};
+use crate::object::{Body, Inventory, Key, LoadError, MetadataKey, Object};
 use crate::tree::Value;
 
 /// Annotation that keeps Helm from deleting an object (helm `pkg/kube/resource_policy.go`).
-const RESOURCE_POLICY: &str = Mark::ResourcePolicy.word();
+const RESOURCE_POLICY: &str = MetadataKey::ResourcePolicy.word();
 /// Annotation with the ways in which Argo CD writes and deletes an object.
 const ARGO_OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
@@ -109,7 +109,7 @@ pub(super) fn is_kept(live: &Object, host: Option<HostKind>) -> Result<bool, Loa
         let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
         return Ok(has_option(&value, "Prune=false") || owners.is_some_and(|owners| !owners.is_empty()));
     }
-    Ok(live.may_have_in_metadata(Mark::ResourcePolicy)
+    Ok(live.may_have_in_metadata(MetadataKey::ResourcePolicy)
         && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
 }
 

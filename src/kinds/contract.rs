@@ -3,7 +3,7 @@
 
 use super::kind::{Kind, Role};
 use crate::contract as words;
-use crate::object::{Identity, Key};
+use crate::object::Key;
 
 /// The core group of Cluster API.
 pub(crate) const CORE: &str = words::CORE;
@@ -75,7 +75,7 @@ pub(crate) fn cluster(namespace: Option<&str>, name: &str) -> Key {
 /// The key of a MachineSet.
 #[must_use]
 pub(crate) fn machine_set(namespace: Option<&str>, name: &str) -> Key {
-    Key::from(Identity { kind: MACHINE_SET.to_owned(), ..cluster(namespace, name).identity() })
+    Key::of(CORE, MACHINE_SET, namespace.map(str::to_owned), name)
 }
 
 /// The name of what a template makes, by the template's own name; the contract wants `...Template`.

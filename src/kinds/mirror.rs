@@ -1,8 +1,6 @@
 //! How a controller decides which Machines are out of date. A provider implements `outdated` and `derived` for one Machine of its
 //! control plane, beside the Go file that decides; the rest has the shape that all control planes share.
 
-use std::cell::LazyCell;
-
 use jiff::Timestamp;
 
 use super::fields::{number, plain_number};
@@ -63,6 +61,9 @@ pub struct Doubt {
     pub rule: RuleId,
 }
 
+/// Why one Machine after the other is out of date beside one owner.
+pub(crate) type Comparison<'c> = Box<dyn FnMut(&'c Member) -> Vec<Cause> + 'c>;
+
 /// One controller's decision.
 pub trait Mirror: Sync {
     /// The ids under which it speaks.
@@ -74,9 +75,9 @@ pub trait Mirror: Sync {
     /// Why one Machine is out of date, in the controller's own order; empty where it is not.
     fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause>;
 
-    /// The same of all Machines of an owner, where what several of them share need not be looked at for each.
-    fn outdated_all(&self, members: &[Member], owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Vec<Cause>> {
-        members.iter().map(|member| self.outdated(member, owner, versions, now)).collect()
+    /// The same for one Machine of an owner after the other, where what several of them share need not be looked at for each.
+    fn against<'c>(&'c self, owner: &'c Value, versions: &'c Versions, now: Timestamp) -> Comparison<'c> {
+        Box::new(move |member| self.outdated(member, owner, versions, now))
     }
 
     /// Where an owner says what its Machines are compared with, as JSON pointers: what stands at no such place makes none of them out
@@ -120,13 +121,13 @@ pub trait Mirror: Sync {
             (Some(old), Some(new)) => old.is_same(new),
             (old, new) => old.is_none() && new.is_none(),
         });
-        let all = self.outdated_all(&members, new, versions, now);
-        let before = LazyCell::new(|| self.outdated_all(&members, old, versions, now));
-        let units = members.iter().zip(all).enumerate().map(|(place, (member, after))| {
+        let (mut before_of, mut after_of) = (self.against(old, versions, now), self.against(new, versions, now));
+        let units = members.iter().map(|member| {
+            let after = after_of(member);
             let before = match self.shown_by(member, old, case.api_version, versions) {
                 Some(shown) => self.outdated(member, &shown, versions, now),
                 None if says_same => after.clone(),
-                None => before.get(place).cloned().unwrap_or_default(),
+                None => before_of(member),
             };
             let names = Some(member.name.clone()).filter(|name| !name.is_empty()).into_iter().collect();
             Unit { names, count: 1, before, after }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::fields::{Document, before, documents, item_of};
-use crate::object::{Identity, Key, Path, Segment};
+use crate::object::{Key, Path, Segment};
 use crate::tree::Value;
 use crate::world::World;
 use crate::yaml::{self, Edit, New, NodeId, Patch, Spot, Tree};
@@ -110,7 +110,7 @@ fn place_of(documents: &[Document<'_>], key: &Key) -> Option<usize> {
 /// Writes into what a document says what its fields were.
 fn keep(target: &mut Value, stays: &Stays, world: &World) -> Result<(), NoWayBack> {
     let name = stays.renamed_from.clone().unwrap_or_else(|| stays.key.name.clone());
-    let there = before(world, &Key::from(Identity { name: name.clone(), ..stays.key.identity() }));
+    let there = before(world, &stays.key.with_name(name.clone()));
     // Only what has the rendered version's names can be compared with it.
     let there = there.filter(|there| there.get("apiVersion") == target.get("apiVersion"));
     let old = there.as_ref().or(stays.live.as_ref()).ok_or_else(|| NoWayBack::New(stays.key.clone()))?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::document::Ways;
 use super::held;
 use crate::model::Finding;
-use crate::object::{Identity, Key};
+use crate::object::Key;
 use crate::policy::{FieldPin, PinMode, Policy};
 use crate::rules::Pattern;
 use crate::tree::Value;
@@ -183,7 +183,7 @@ fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings:
             _ => None,
         };
         let same = old.as_ref().and_then(|old| {
-            let before = before(world, &Key::from(Identity { name: old.clone(), ..new.key.identity() }))?;
+            let before = before(world, &new.key.with_name(old.clone()))?;
             Some(is_same(&new.tree.to_json().ok()?, &before))
         });
         match (old, same) {

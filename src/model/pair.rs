@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Effect, Touches};
-use crate::object::{Identity, Key, Location, Path, Veil};
+use crate::object::{Key, Location, Path, Veil};
 use crate::tree::Value;
 
 /// What the host does to an object.
@@ -192,7 +192,7 @@ impl Pair {
     #[must_use]
     pub fn predecessor(&self) -> Option<Key> {
         let name = self.renamed_from.clone()?;
-        Some(Key::from(Identity { name, ..self.key.identity() }))
+        Some(self.key.with_name(name))
     }
 
     /// Sets the effect to the worst of what is known so far and the changes.

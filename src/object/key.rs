@@ -24,7 +24,7 @@ struct Known {
 }
 
 /// What a key says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Key", description = "The identity of an object in a cluster."))]
 pub struct Identity {
     /// API group, empty for the core group.
@@ -59,7 +59,25 @@ impl Key {
         Self::from(Identity { group: group.into(), kind: kind.into(), namespace, name: name.into() })
     }
 
-    /// What it says, to be changed into another one.
+    /// The same with another name.
+    #[must_use]
+    pub fn with_name(&self, name: impl Into<String>) -> Self {
+        self.sibling(self.kind.as_str(), name)
+    }
+
+    /// The same in another namespace, or in none.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: Option<String>) -> Self {
+        Self::of(self.group.as_str(), self.kind.as_str(), namespace, self.name.as_str())
+    }
+
+    /// Another object of the same group, in the same namespace.
+    #[must_use]
+    pub fn sibling(&self, kind: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::of(self.group.as_str(), kind, self.namespace.clone(), name)
+    }
+
+    /// What it says, each part one's own.
     #[must_use]
     pub fn identity(&self) -> Identity {
         self.0.identity.clone()

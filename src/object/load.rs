@@ -4,67 +4,15 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize, de};
 
 use super::Key;
+use super::body::{Body, Carrier, has_rare_breaks};
 use super::plain;
-use super::words::{Escapes, Marks};
+use super::reading::{Form, Read};
+use super::words::{Escapes, MetadataKeys};
 use crate::tree::{Pool, Value};
 use crate::yaml;
-
-/// Where the content of an object is.
-#[derive(Clone)]
-pub enum Body {
-    /// A document of a stream: the stream's bytes and the document's span in them.
-    Text(Arc<Vec<u8>>, yaml::Span),
-    /// A tree that is already read (from the API server, a `List`, a World).
-    Value(Value),
-}
-
-impl std::fmt::Debug for Body {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(_, span) => write!(f, "Text({}..{})", span.start, span.end),
-            Self::Value(value) => write!(f, "Value({:?})", super::Veil(value)),
-        }
-    }
-}
-
-/// The document that carried an object, where that is a list: Helm 3 looks at it and not at its items to tell what is a hook.
-#[derive(Clone)]
-pub struct Carrier {
-    /// The list without its items.
-    pub value: Value,
-    /// Whether its text [`has_rare_breaks`].
-    pub rare_breaks: bool,
-}
-
-impl Carrier {
-    /// Kind of the list, which may be any.
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        self.value.get("kind").and_then(Value::as_str).unwrap_or_default()
-    }
-}
-
-impl std::fmt::Debug for Carrier {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Carrier").field(&self.kind()).finish()
-    }
-}
-
-/// Whether a document has a line break or a byte order mark in it that only some readers take for one: a carriage return alone,
-/// U+0085, U+2028, U+2029. Helm, which sorts documents before it builds them, may find another one there.
-#[must_use]
-pub(super) fn has_rare_breaks(text: &[u8]) -> bool {
-    let is_lonely = |at: usize| text.get(at + 1) != Some(&b'\n');
-    if text.is_ascii() {
-        return memchr_iter(b'\r', text).any(is_lonely);
-    }
-    let rare = ["\u{85}", "\u{2028}", "\u{2029}", "\u{feff}"];
-    memchr_iter(b'\r', text).any(is_lonely) || rare.iter().any(|sign| memmem::find(text, sign.as_bytes()).is_some())
-}
 
 /// One object of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -81,45 +29,25 @@ pub struct Object {
     /// The list that it stood in, where it was an item of one.
     pub carrier: Option<Arc<Carrier>>,
     /// Its `metadata`, where that was told without a tree.
-    metadata: Option<Metadata>,
-    read: Read,
+    pub(super) metadata: Option<Metadata>,
+    pub(super) read: Read,
     /// What its text may say by escapes alone, once somebody has asked.
     pub(super) escapes: OnceLock<Escapes>,
     /// Whether its text may name a Secret or a ConfigMap, once somebody has asked.
     pub(super) names_data: OnceLock<bool>,
     /// Where it is kept from one judgement to the next: what its tree reads as in other words, which all its copies share.
-    form: Option<Form>,
+    pub(super) form: Option<Form>,
     /// Whether the JSON text that it was read from was seen to be plain.
-    is_plain: bool,
-}
-
-/// What the tree of an object reads as in other words, once somebody has asked for it.
-#[derive(Clone, Default)]
-struct Form(Arc<OnceLock<Value>>);
-
-impl std::fmt::Debug for Form {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Form").field(&self.0.get().is_some()).finish()
-    }
+    pub(super) is_plain: bool,
 }
 
 /// What was told of the `metadata` of an everyday document without a tree.
 #[derive(Debug, Clone, Copy)]
-struct Metadata {
+pub(super) struct Metadata {
     /// Where it stands in its stream.
     span: yaml::Span,
     /// What may stand in it.
-    marks: Marks,
-}
-
-/// The tree of a text, once somebody has asked for it.
-#[derive(Clone, Default)]
-pub(super) struct Read(OnceLock<Value>);
-
-impl std::fmt::Debug for Read {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Read").field(&self.0.get().is_some()).finish()
-    }
+    keys: MetadataKeys,
 }
 
 /// Why an object could not be had from its content.
@@ -224,7 +152,7 @@ impl Object {
     /// An object whose head was found in a text, and where its `metadata` stands there.
     pub(super) fn of_text(key: Key, api_version: String, body: Body, line: usize, span: yaml::Span) -> Self {
         let metadata = match &body {
-            Body::Text(bytes, _) => Some(Metadata { span, marks: Marks::of(span.of(bytes)) }),
+            Body::Text(bytes, _) => Some(Metadata { span, keys: MetadataKeys::of(span.of(bytes)) }),
             Body::Value(_) => None,
         };
         Self {
@@ -247,7 +175,7 @@ impl Object {
     #[must_use]
     pub(crate) fn metadata(&self) -> Option<Value> {
         let (Body::Text(bytes, _), Some(Metadata { span, .. })) = (&self.body, self.metadata) else { return None };
-        if self.read.0.get().is_some() {
+        if self.read.is_read() {
             return None;
         }
         yaml::read_at(span.of(bytes), span.start, self.line).ok()?.to_json().ok()
@@ -278,12 +206,6 @@ impl Object {
         }
     }
 
-    /// The length of its text; `None` where it is a tree.
-    #[must_use]
-    pub(crate) fn bytes(&self) -> Option<usize> {
-        self.text().map(<[u8]>::len)
-    }
-
     /// The text of the `metadata` of an everyday document.
     pub(super) fn metadata_text(&self) -> Option<&[u8]> {
         let (Body::Text(bytes, _), Some(Metadata { span, .. })) = (&self.body, self.metadata) else { return None };
@@ -291,8 +213,8 @@ impl Object {
     }
 
     /// What the `metadata` of an everyday document may have.
-    pub(super) fn marks(&self) -> Option<Marks> {
-        self.metadata.map(|metadata| metadata.marks)
+    pub(super) fn metadata_keys(&self) -> Option<MetadataKeys> {
+        self.metadata.map(|metadata| metadata.keys)
     }
 
     /// Bytes of its text; `None` where it is a tree.
@@ -317,116 +239,6 @@ impl Object {
     pub(super) fn everyday(&self) -> Option<&[u8]> {
         let (Body::Text(bytes, document), Some(_)) = (&self.body, self.metadata) else { return None };
         Some(document.of(bytes))
-    }
-
-    /// The whole content as a tree; read once where the body is text.
-    ///
-    /// # Errors
-    /// When the text is not what Kubernetes reads.
-    pub fn value(&self) -> Result<Cow<'_, Value>, LoadError> {
-        self.tree(None)
-    }
-
-    /// The same with every part that is equal to another side of the object shared with it, where nobody has read it before. Of what both
-    /// texts say in the same words, one is read.
-    ///
-    /// # Errors
-    /// When the text is not what Kubernetes reads.
-    pub fn value_beside(&self, other: &Self) -> Result<Cow<'_, Value>, LoadError> {
-        let unread = |object: &Self| object.metadata.is_some() && object.read.0.get().is_none();
-        if let (Body::Text(bytes, span), Body::Text(others, place)) = (&self.body, &other.body)
-            && unread(self)
-            && unread(other)
-            && let Ok(tree) = yaml::read_at(place.of(others), place.start, other.line)
-            && let Ok(value) = tree.to_json()
-        {
-            let there = other.read.0.get_or_init(|| value);
-            let twin = yaml::Twin::of(&tree, there);
-            let mut value = yaml::read_beside(span.of(bytes), span.start, self.line, twin)?;
-            value.share(there);
-            return Ok(Cow::Borrowed(self.read.0.get_or_init(|| value)));
-        }
-        self.tree(other.value().ok().as_deref())
-    }
-
-    /// The same for one look: what nobody has read before is not kept either.
-    ///
-    /// # Errors
-    /// When the text is not what Kubernetes reads.
-    pub fn glance(&self) -> Result<Cow<'_, Value>, LoadError> {
-        match (&self.body, self.read.0.get()) {
-            (Body::Text(bytes, span), None) => {
-                Ok(Cow::Owned(yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?))
-            }
-            _ => self.tree(None),
-        }
-    }
-
-    /// Takes over the tree of another object with the same text, where that can be read and nobody has read this one.
-    pub(crate) fn read_as(&self, other: &Self) {
-        if let (Body::Text(..), None, Ok(value)) = (&self.body, self.read.0.get(), other.value()) {
-            self.read.0.get_or_init(|| value.into_owned());
-        }
-    }
-
-    /// The same object, kept from one judgement to the next in the place of what it was before, with which it shares what did not change.
-    /// Its copies share what [`Self::form`] makes of it.
-    #[must_use]
-    #[cfg(feature = "serve")]
-    pub(crate) fn kept(mut self, before: Option<&Self>) -> Self {
-        if let (Body::Value(value), Some(Body::Value(before))) = (&mut self.body, before.map(|before| &before.body)) {
-            value.share(before);
-        }
-        Self { form: Some(Form::default()), ..self }
-    }
-
-    /// The same object with another content, in which nothing is left of what it was.
-    #[must_use]
-    pub(crate) fn with_tree(self, value: Value) -> Self {
-        Self {
-            body: Body::Value(value),
-            read: Read::default(),
-            escapes: OnceLock::new(),
-            names_data: OnceLock::new(),
-            form: None,
-            is_plain: false,
-            ..self
-        }
-    }
-
-    /// Whether it is kept so.
-    #[must_use]
-    pub(crate) fn is_kept(&self) -> bool {
-        self.form.is_some()
-    }
-
-    /// What the content reads as in other words, which depend on nothing else; made once where the object is kept.
-    ///
-    /// # Errors
-    /// When the text is not what Kubernetes reads.
-    pub(crate) fn form(&self, make: impl FnOnce(&Value) -> Value) -> Result<Value, LoadError> {
-        match &self.form {
-            None => Ok(make(&*self.value()?)),
-            Some(Form(known)) => {
-                let value = self.value()?;
-                Ok(known.get_or_init(|| make(&value)).clone())
-            }
-        }
-    }
-
-    fn tree(&self, beside: Option<&Value>) -> Result<Cow<'_, Value>, LoadError> {
-        let (bytes, span) = match &self.body {
-            Body::Value(value) => return Ok(Cow::Borrowed(value)),
-            Body::Text(bytes, span) => (bytes, span),
-        };
-        if let Some(read) = self.read.0.get() {
-            return Ok(Cow::Borrowed(read));
-        }
-        let mut value = yaml::read_at(span.of(bytes), span.start, self.line)?.to_json()?;
-        if let Some(other) = beside {
-            value.share(other);
-        }
-        Ok(Cow::Borrowed(self.read.0.get_or_init(|| value)))
     }
 }
 

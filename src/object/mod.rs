@@ -1,6 +1,7 @@
 //! One Kubernetes object: its key, the paths inside it, and where its body comes from.
 //! A body is text until somebody needs the tree; equal texts are never parsed.
 
+mod body;
 mod index;
 mod inventory;
 mod key;
@@ -8,6 +9,7 @@ mod load;
 mod origin;
 mod path;
 mod plain;
+mod reading;
 mod route;
 mod seconds;
 mod state;
@@ -17,12 +19,13 @@ mod veil;
 mod view;
 mod words;
 
+pub(crate) use body::{Body, Carrier};
 pub use inventory::Inventory;
 pub(crate) use key::ApiVersion;
 pub(crate) use key::GroupKind;
 pub use key::{Identity, Key};
+pub(crate) use load::LoadError;
 pub use load::Object;
-pub(crate) use load::{Body, Carrier, LoadError};
 pub use origin::Files;
 pub(crate) use origin::Location;
 pub(crate) use origin::Origins;
@@ -37,4 +40,4 @@ pub use text::StreamText;
 pub(crate) use veil::Veil;
 pub(crate) use view::Objects;
 pub(crate) use view::{Presence, View};
-pub(crate) use words::Mark;
+pub(crate) use words::MetadataKey;

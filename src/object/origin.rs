@@ -1,5 +1,5 @@
 //! Where a place of an object stands: the file that it was read from, line and column, and the template of the chart that
-//! made it. The spans of the reader say it; nothing is searched for by text.
+//! made it. The spans of the reader say it; only the first key of an everyday document is told by its lines.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -263,6 +263,30 @@ mod tests {
     fn what_was_not_rendered_stands_at_what_is_around_it() {
         assert_eq!((located(TWO, 1, "spec.gone.field").line, located(TWO, 1, "spec.list[7]").line), (11, 14));
         assert_eq!(located(TWO, 0, "spec.version").line, 3, "an object without the field stands at its start");
+    }
+
+    #[test]
+    fn the_first_key_stands_where_the_tree_says() {
+        for front in [
+            "",
+            "# said\n",
+            "\n  \n#\n",
+            "\r\n# said\r\n",
+            "\u{feff}",
+            "   # said\n\n",
+            "---\n# said\n",
+            "--- # said\n",
+        ] {
+            for key in ["apiVersion", "\"apiVersion\"", "'apiVersion'"] {
+                let text = format!("{front}{key}: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
+                let stream = Stream::load(&Arc::new(text.clone().into_bytes())).expect("a stream");
+                let (object, files) = (&stream.objects.objects()[0], Files::default());
+                let told = Origins::of(object, &files);
+                let mut read = Origins::of(object, &files);
+                read.first = None;
+                assert_eq!(told.start(), read.start(), "{text:?}");
+            }
+        }
     }
 
     #[test]

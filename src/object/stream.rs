@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::load::has_rare_breaks;
+use super::body::has_rare_breaks;
 use super::{Body, Carrier, Inventory, Key, LoadError, Object, StreamText};
 use crate::parallel;
 use crate::tree::{Map, Value};

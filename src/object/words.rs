@@ -40,8 +40,8 @@ impl Object {
     /// Whether its `metadata` may have a key, in one of its maps; false only where that is sure. As [`Self::may_have_key`], but of an
     /// everyday document nothing else is looked at, and that once.
     #[must_use]
-    pub(crate) fn may_have_in_metadata(&self, mark: Mark) -> bool {
-        self.marks().map_or_else(|| self.may_have_key(mark.word()), |marks| marks.may_have(mark))
+    pub(crate) fn may_have_in_metadata(&self, key: MetadataKey) -> bool {
+        self.metadata_keys().map_or_else(|| self.may_have_key(key.word()), |keys| keys.may_have(key))
     }
 
     fn escapes(&self, text: &[u8]) -> Escapes {
@@ -51,7 +51,7 @@ impl Object {
 
 /// A key that many ask for in the `metadata` of every object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum MetadataKey {
     /// What makes a document a hook of Helm (helm `pkg/release/v1/hook.go`).
     HelmHook,
     /// What makes an object a hook of Argo CD, beside Helm's own (gitops-engine `pkg/sync/hook/hook.go`).
@@ -64,7 +64,7 @@ pub(crate) enum Mark {
     ManagedFields,
 }
 
-impl Mark {
+impl MetadataKey {
     const ALL: [Self; 5] = [Self::HelmHook, Self::ArgoHook, Self::ResourcePolicy, Self::Uid, Self::ManagedFields];
 
     /// How it is written.
@@ -79,22 +79,22 @@ impl Mark {
     }
 }
 
-/// The marks that the `metadata` of an everyday document may have.
+/// Those of them that the `metadata` of an everyday document may have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks(u8);
+pub(super) struct MetadataKeys(u8);
 
-impl Marks {
+impl MetadataKeys {
     /// Looks for them in the text of a `metadata`.
     pub(super) fn of(text: &[u8]) -> Self {
         if Escapes::of(text).in_keys {
             return Self(u8::MAX);
         }
-        let bits = Mark::ALL.into_iter().filter(|mark| says(text, mark.word())).map(|mark| 1 << mark as u8);
+        let bits = MetadataKey::ALL.into_iter().filter(|key| says(text, key.word())).map(|key| 1 << key as u8);
         Self(bits.fold(0, |all, bit| all | bit))
     }
 
-    const fn may_have(self, mark: Mark) -> bool {
-        self.0 & 1 << mark as u8 != 0
+    const fn may_have(self, key: MetadataKey) -> bool {
+        self.0 & 1 << key as u8 != 0
     }
 }
 
@@ -166,7 +166,7 @@ fn tag_with_numbers(text: &[u8]) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use super::Mark;
+    use super::MetadataKey;
 
     #[test]
     fn a_word_is_only_ruled_out_where_it_cannot_stand() {
@@ -192,7 +192,7 @@ mod tests {
     fn a_key_of_metadata_is_only_ruled_out_where_no_decoder_finds_it() {
         let may = |text: &str| {
             let stream = crate::object::Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
-            stream.objects.objects()[0].may_have_in_metadata(Mark::HelmHook)
+            stream.objects.objects()[0].may_have_in_metadata(MetadataKey::HelmHook)
         };
         let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
         assert!(may(&format!("{head}  annotations:\n    helm.sh/hook: test\n")));

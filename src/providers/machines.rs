@@ -7,7 +7,7 @@ use crate::kinds::fields::{label, target};
 use crate::kinds::versions::Versions;
 use crate::kinds::{Role, Typed, superset};
 use crate::model::Member;
-use crate::object::{Identity, Key, Object, View};
+use crate::object::{Key, Object, View};
 use crate::tree::Value;
 
 /// The object in the superset form, whatever version it was read in.
@@ -70,6 +70,6 @@ pub(crate) fn follow(
     versions: &Versions,
 ) -> Option<Value> {
     let key = target(reference, namespace)?;
-    let anywhere = Key::from(Identity { namespace: None, ..key.identity() });
+    let anywhere = key.in_namespace(None);
     read(live.get(&key).object().or_else(|| live.get(&anywhere).object())?, versions)
 }

@@ -315,21 +315,27 @@ impl Found {
         ))
     }
 
-    /// Whether it makes a difference which revision of the release it becomes: one of the next ones, or one far away.
-    fn asks_revision(&self, rendering: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
-        let file = self.revision.as_ref()?;
-        let Rendering { chart, stream, .. } = rendering;
-        // What a template in the values asks for, it hears as all others do.
+    /// Whether it makes a difference which revision of the release it becomes: one far away, which shows wherever a template shows all that it
+    /// is given, and one of the next where the revision is named.
+    fn asks_revision(&self, Rendering { chart, stream, .. }: Rendering<'_>, again: &Again<'_>) -> Option<Why> {
+        let next: &[u64] = if self.revision.is_some() { &[2, 3] } else { &[] };
         let is_same = |revision: &u64| {
             is_same_in_copy(chart, stream, |name, text| another_revision(name, text, *revision), again)
         };
-        if [2, 3, 1_000_000].iter().all(is_same) {
+        if [1_000_000].iter().chain(next).all(is_same) {
             return None;
         }
-        Some((
-            format!("{file} renders another stream at each upgrade (.Release.Revision), and the first one here"),
-            "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
-        ))
+        Some(match &self.revision {
+            Some(file) => (
+                format!("{file} renders another stream at each upgrade (.Release.Revision), and the first one here"),
+                "leave .Release.Revision out of what it renders of Cluster API".to_owned(),
+            ),
+            None => (
+                "one of its templates renders another stream each time, by all that it is given (.Release.Revision) or by chance"
+                    .to_owned(),
+                "leave what differs each time out of what it renders of Cluster API".to_owned(),
+            ),
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, Unread, World};
 use crate::kinds::contract::MACHINE;
 use crate::model;
-use crate::object::{Inventory, LoadError, Mark, Object, Stream, StreamText};
+use crate::object::{Inventory, LoadError, MetadataKey, Object, Stream, StreamText};
 use crate::parallel;
 use crate::tree::Value;
 
@@ -289,7 +289,8 @@ pub(crate) fn bears_marks(value: &Value) -> bool {
 fn of_cluster(object: &Object) -> bool {
     let machine = object.key.group == crate::kinds::contract::CORE && object.key.kind == MACHINE;
     // An old render of thousands of documents is never parsed for a field that it cannot hold.
-    let possible = [Mark::Uid, Mark::ManagedFields].into_iter().any(|mark| object.may_have_in_metadata(mark));
+    let possible =
+        [MetadataKey::Uid, MetadataKey::ManagedFields].into_iter().any(|key| object.may_have_in_metadata(key));
     // A chart may render a Machine too: one that names its infrastructure and bears no mark of a controller.
     let made =
         || object.value().is_ok_and(|value| bears_marks(&value) || value.pointer("/spec/infrastructureRef").is_none());

@@ -210,7 +210,9 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
     place.chart();
     place.git(&["init", "--quiet"]);
     let is_named = |said: &str| {
-        ["templates/revision.yaml renders", "a template in its values renders"].iter().any(|file| said.contains(file))
+        ["templates/revision.yaml renders", "a template in its values renders", "one of its templates renders"]
+            .iter()
+            .any(|file| said.contains(file))
     };
     let (revision, today) = ("{{ .Release.Revision }}", "{{ now | date `2006-01-02` }}");
     let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
@@ -225,6 +227,8 @@ fn a_chart_that_names_its_revision_or_the_time_is_undecided_where_objects_of_clu
             (watch("watch{{ if eq (int .Release.Revision) 2 }}-two{{ end }}"), 4),
             (watch("watch-{{ pick . `Release` | toYaml | sha256sum | trunc 8 }}"), 4),
             (watch("watch-{{ tpl .Values.note . }}"), 4),
+            (watch("watch-{{ $all := dict `all` . }}{{ index $all.all `Release` | toYaml | sha256sum | trunc 8 }}"), 4),
+            (watch("watch-{{ index . `Release` `Name` }}"), 0),
             (watch("watch{{ tpl .Values.note . | regexFind `x` }}"), 0),
             (watch("watch{{ if ge .Release.Revision 1 }}-any{{ end }}"), 0),
             (watch("watch{{ .Values.Revision }}"), 0),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow, bail};
 use crate::flux::{KUSTOMIZATIONS, substitute};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::{annotation, label, list, text};
-use crate::object::{Identity, Key, Object, Stream};
+use crate::object::{Key, Object, Stream};
 use crate::session::flux::chart::below;
 use crate::session::flux::{Given, Tools, render};
 use crate::session::input;
@@ -300,7 +300,7 @@ impl Walk<'_> {
 impl Side {
     /// The whole name of an object.
     fn whole(&self, key: &Key) -> Key {
-        Key::from(Identity { namespace: Some(self.given.namespace(key).to_owned()), ..key.identity() })
+        key.in_namespace(Some(self.given.namespace(key).to_owned()))
     }
 
     /// Takes over a stream: its objects are given from now on, and its Kustomizations are still to be rendered.

@@ -19,7 +19,7 @@ use crate::kinds::Role;
 use crate::kinds::contract::{self, MACHINE};
 use crate::kinds::fields::number;
 use crate::model::Basis;
-use crate::object::{Identity, Key, Object};
+use crate::object::{Key, Object};
 use crate::pipeline;
 use crate::providers::kind;
 use crate::report::escape::{self, Visible};
@@ -295,8 +295,7 @@ fn is_about(owner: &mut WhyOwner, what: &str) -> bool {
     if is_called(&owner.owner, what) || cluster.is_some_and(|cluster| is_called(&cluster, what)) {
         return true;
     }
-    let machine =
-        |name: &String| Key::from(Identity { kind: MACHINE.to_owned(), name: name.clone(), ..owner.owner.identity() });
+    let machine = |name: &String| owner.owner.sibling(MACHINE, name.as_str());
     let keep = |names: &mut Vec<String>| names.retain(|name| is_called(&machine(name), what));
     owner.outdated.iter_mut().for_each(|one| keep(&mut one.names));
     owner.outdated.retain(|one| !one.names.is_empty());

@@ -8,7 +8,7 @@ use crate::kinds::Versions;
 use crate::kinds::contract::{CLUSTER, CLUSTER_CLASS, MACHINE, TOPOLOGY_OWNED};
 use crate::kinds::fields::{annotation, controller, is_in, label, text};
 use crate::model::Change;
-use crate::object::{Identity, Key, Path};
+use crate::object::{Key, Path};
 use crate::providers::machines;
 use crate::report::sentence;
 use crate::report::why::{
@@ -367,5 +367,5 @@ fn managed_by(object: &Value) -> Vec<String> {
 /// The Cluster of an owner, as a key of its kind.
 pub(super) fn cluster_of(owner: &WhyOwner) -> Option<Key> {
     let name = owner.cluster.as_ref()?;
-    Some(Key::from(Identity { kind: CLUSTER.to_owned(), name: name.clone(), ..owner.owner.identity() }))
+    Some(owner.owner.sibling(CLUSTER, name.as_str()))
 }

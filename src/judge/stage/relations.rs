@@ -13,7 +13,7 @@ use crate::judge::topology::class_of;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
-use crate::object::{Identity, Key};
+use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::LiveKind;
@@ -181,7 +181,7 @@ impl Stage<'_> {
             Some(own) if own == home => None,
             Some(_) => return Cow::Borrowed(key),
         };
-        let other = Key::from(Identity { namespace, ..key.identity() });
+        let other = key.in_namespace(namespace);
         if is_there(&other) { Cow::Owned(other) } else { Cow::Borrowed(key) }
     }
 

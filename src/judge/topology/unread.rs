@@ -6,7 +6,7 @@ use crate::judge::verdict::Answer;
 use crate::kinds::contract::made_by;
 use crate::kinds::{Role, Typed};
 use crate::model::{Effect, RuleId};
-use crate::object::{Identity, Key};
+use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -74,5 +74,5 @@ pub(crate) fn template(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Answer> {
 /// What a template makes, by the names of the contract.
 fn made(template: &Key) -> Key {
     let kind = made_by(&template.kind).to_owned();
-    Key::from(Identity { kind, ..template.identity() })
+    Key::of(template.group.as_str(), kind, template.namespace.clone(), template.name.as_str())
 }

@@ -22,7 +22,7 @@ use crate::kinds::fields::text;
 use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
-use crate::object::{Identity, Key, Path, Segment};
+use crate::object::{Key, Path, Segment};
 use crate::parallel;
 use crate::providers::{kind, machines, typed};
 use crate::tree::{Value, json};
@@ -327,13 +327,11 @@ pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, n
             let template = class.as_ref().and_then(|class| text(class, "/spec/controlPlane/templateRef/kind"));
             let kind = made_by(template.unwrap_or("ControlPlane")).to_owned();
             let name = format!("{} (control plane)", key.name);
-            Key::from(Identity { group: CONTROL_PLANE.to_owned(), kind, name, ..key.identity() })
+            Key::of(CONTROL_PLANE, kind, key.namespace.clone(), name)
         });
     }
     let kind = if word == "machinePool" { MACHINE_POOL } else { MACHINE_DEPLOYMENT };
     let owners = stage.owners_by_group(key);
     let found = owners.get(&(kind.to_owned(), name.to_owned())).cloned();
-    found.unwrap_or_else(|| {
-        Key::from(Identity { kind: kind.to_owned(), name: format!("{}-{name}", key.name), ..key.identity() })
-    })
+    found.unwrap_or_else(|| key.sibling(kind, format!("{}-{name}", key.name)))
 }

@@ -15,7 +15,7 @@ use crate::kinds::fields::number;
 use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect, Pair};
-use crate::object::{Identity, Key, Path};
+use crate::object::{Key, Path};
 use crate::tree::Value;
 
 /// How the annotations start that keep a deleted Machine from being drained, and from being destroyed
@@ -113,7 +113,7 @@ fn going(side: Side<'_>, cluster: &Key) -> Vec<KnownMachine> {
 
 /// The key of a Machine.
 fn key_of(cluster: &Key, found: &KnownMachine) -> Key {
-    Key::from(Identity { kind: MACHINE.to_owned(), name: found.name.clone(), ..cluster.identity() })
+    cluster.sibling(MACHINE, found.name.as_str())
 }
 
 /// The deletions of one owner's Machines.

@@ -17,7 +17,7 @@ use crate::kinds::contract::MACHINE;
 use crate::kinds::fields::{annotation, controller, is_in};
 use crate::kinds::mirror::Mirror;
 use crate::model::{Act, Basis, Cause, Member, Unit};
-use crate::object::{Identity, Inventory, Key, Object, Path, Segment};
+use crate::object::{Inventory, Key, Object, Path, Segment};
 use crate::providers::{kind, machines};
 use crate::rules::Rules;
 use crate::tree::Value;
@@ -232,7 +232,7 @@ fn difference(key: &Key, cause: &Cause, member: Option<&Member>, owner: &Value) 
 fn cloned_from(member: &Member, now: Key) -> Option<Key> {
     let infra = member.infra.as_ref()?;
     let name = annotation(infra, CLONED_FROM)?;
-    Some(Key::from(Identity { name: name.to_owned(), ..now.identity() }))
+    Some(now.with_name(name))
 }
 
 /// What a Machine was made of at a place of its owner: the same place of its bootstrap config, which holds what is below the

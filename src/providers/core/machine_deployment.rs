@@ -18,7 +18,7 @@ use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
 use crate::kinds::standing;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, DeletionOrder, Hold, Member, Standing, Strategy, Unit, Why, plural};
-use crate::object::{Identity, Key, Object, Path, Presence, View, is_deleting};
+use crate::object::{Key, Object, Path, Presence, View, is_deleting};
 use crate::providers::kubeadm::mirror::{derived_creation, with_v};
 use crate::providers::machines;
 use crate::tree::{Value, json};
@@ -302,7 +302,7 @@ pub(crate) fn set(live: &dyn View, key: &Key, value: Value) -> Set {
     // Where not one of its Machines was read, the status says how many there are; where it says nothing, there are as many as
     // are wanted, unless the Machines of the namespace were listed.
     let count = if own.is_empty() {
-        let of_namespace = Key::from(Identity { group: CORE.to_owned(), kind: MACHINE.to_owned(), ..key.identity() });
+        let of_namespace = Key::of(CORE, MACHINE, key.namespace.clone(), key.name.as_str());
         let are_listed = || matches!(live.get(&of_namespace), Presence::Absent);
         let told = number(&value, "/status/replicas");
         let wanted = || number(&value, "/spec/replicas").filter(|_| !are_listed());

@@ -7,7 +7,7 @@ use jiff::{Span, Timestamp};
 use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::fields::{annotation, number, plain_number, text};
-use crate::kinds::mirror::{Doubt, Mirror, MirrorRules};
+use crate::kinds::mirror::{Comparison, Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
@@ -44,20 +44,18 @@ impl Mirror for Kubeadm {
     }
 
     /// Most Machines of a control plane were made with one config.
-    fn outdated_all(&self, members: &[Member], owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Vec<Cause>> {
+    fn against<'c>(&'c self, owner: &'c Value, versions: &'c Versions, now: Timestamp) -> Comparison<'c> {
         const FEW: usize = 4;
         let mut known: Vec<(&Member, Vec<Cause>)> = Vec::new();
-        let mut all = Vec::with_capacity(members.len());
-        for member in members {
+        Box::new(move |member| {
             let alike = known.iter().find(|(other, _)| kcp_config::is_alike(other, member));
-            let config = alike.map(|(_, config)| config.clone());
-            let config = config.unwrap_or_else(|| kcp_config::outdated(member, owner, versions));
+            let config =
+                alike.map_or_else(|| kcp_config::outdated(member, owner, versions), |(_, found)| found.clone());
             if alike.is_none() && known.len() < FEW {
                 known.push((member, config.clone()));
             }
-            all.push(outdated_by(member, owner, config, now));
-        }
-        all
+            outdated_by(member, owner, config, now)
+        })
     }
 
     fn compared(&self) -> &'static [&'static str] {
@@ -329,6 +327,50 @@ mod tests {
                 "remediation": {"maxRetry": 1},
             },
         })
+    }
+
+    #[test]
+    fn machines_that_are_looked_at_together_are_told_as_each_alone() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+        for version in ["v1.14.2", "v1.11.0", "v1.9.6"] {
+            let versions = Versions::told("cluster-api", version);
+            let member = |change: &dyn Fn(&mut Member)| {
+                let mut member = made(&owner(), true, &versions, now);
+                change(&mut member);
+                member
+            };
+            let set = |value: &mut Value, place: &str, other: Value| {
+                *value.pointer_mut(place).expect("a place of it") = other;
+            };
+            let content = |content: &'static str| {
+                move |member: &mut Member| {
+                    set(member.config.as_mut().expect("a config"), "/spec/files/0/content", json!(content));
+                }
+            };
+            let members = [
+                member(&|_| {}),
+                member(&|_| {}),
+                member(&content("b")),
+                member(&content("c")),
+                member(&|member| set(&mut member.machine, "/spec/bootstrap", json!({}))),
+                member(&|member| member.config = None),
+                member(&|member| member.machine["metadata"] = json!({})),
+                member(&|member| set(&mut member.machine, "/spec/version", json!("v1.32.0"))),
+                member(&content("b")),
+                member(&|_| {}),
+            ];
+            for wanted in ["a", "b"] {
+                let mut owner = owner();
+                set(&mut owner, "/spec/kubeadmConfigSpec/files/0/content", json!(wanted));
+                let told = |causes: Vec<Cause>| causes.iter().map(|cause| format!("{cause:?}")).collect::<Vec<_>>();
+                let mut together = Kubeadm.against(&owner, &versions, now);
+                let all: Vec<_> = members.iter().map(|member| told(together(member))).collect();
+                let alone: Vec<_> =
+                    members.iter().map(|member| told(outdated(member, &owner, &versions, now))).collect();
+                assert_eq!(all, alone, "{version} wants {wanted}");
+                assert!(all[0] != all[2] && all[1] == all[0] && all[7] != all[0], "{all:?}");
+            }
+        }
     }
 
     #[test]

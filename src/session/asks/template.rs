@@ -105,8 +105,7 @@ pub(super) struct Word<'t> {
     pub(super) text: &'t [u8],
     pub(super) sort: Sort<'t>,
     call: Call,
-    /// What stands before it, and behind it.
-    pub(super) before: &'t [u8],
+    /// What stands behind it.
     pub(super) rest: &'t [u8],
 }
 
@@ -159,8 +158,8 @@ fn words_from<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                     let end = quoted(text, at);
                     let inner = text.get(at + 1..end).unwrap_or_default();
                     let call = Call { at: start.at + at + 1, is_raw: start.is_raw || now == b'`' };
-                    let (before, rest) = (text.get(..at).unwrap_or_default(), text.get(end + 1..).unwrap_or_default());
-                    see(Word { text: inner, sort: Sort::Key, call, before, rest });
+                    let rest = text.get(end + 1..).unwrap_or_default();
+                    see(Word { text: inner, sort: Sort::Key, call, rest });
                     words_from(inner, call, see);
                     at = end + 1;
                 }
@@ -176,7 +175,7 @@ fn words_from<'t>(text: &'t [u8], start: Call, see: &mut dyn FnMut(Word<'t>)) {
                         _ => Sort::Call,
                     };
                     let call = Call { at: start.at + at, ..start };
-                    see(Word { text: &rest[..word], sort, call, before, rest: &rest[word..] });
+                    see(Word { text: &rest[..word], sort, call, rest: &rest[word..] });
                     at += word;
                 }
                 _ => at += 1,

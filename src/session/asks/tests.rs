@@ -14,10 +14,12 @@ fn write(folder: &Path, name: &str, text: &[u8]) {
 
 const NOTHING: Heard =
     Heard { objects: false, apis: false, version: false, revision: false, time: false, addresses: false };
+/// What those hear whose renders here do not tell of another revision.
+const REVISION: Heard = Heard { revision: true, ..NOTHING };
 
 /// What is said of a chart whose copy renders what `again` says, where the chart itself rendered nothing.
 fn said(chart: &Path, told: &[&[u8]], again: &str) -> Option<String> {
-    let rendering = Rendering { chart, told, stream: b"", heard: NOTHING };
+    let rendering = Rendering { chart, told, stream: b"", heard: REVISION };
     Unseen::of(rendering, |_, _| Ok(again.as_bytes().to_vec())).map(|unseen| unseen.why)
 }
 
@@ -100,11 +102,11 @@ fn what_is_served_counts_where_it_makes_a_difference() {
             Ok(rendered.as_bytes().to_vec())
         })
     };
-    let unseen = beside(NOTHING, "kind: cluster.x-k8s.io").expect("it asks");
+    let unseen = beside(REVISION, "kind: cluster.x-k8s.io").expect("it asks");
     assert!(unseen.why.starts_with("templates/md.yaml asks what the API server serves"), "{}", unseen.why);
     assert!(unseen.remedy.ends_with("--helm-arg=--api-versions=cluster.x-k8s.io/v1beta2/Cluster"), "{}", unseen.remedy);
-    assert_eq!(beside(NOTHING, ""), None, "it makes no difference");
-    assert_eq!(beside(Heard { apis: true, ..NOTHING }, "kind: cluster.x-k8s.io"), None, "it was told");
+    assert_eq!(beside(REVISION, ""), None, "it makes no difference");
+    assert_eq!(beside(Heard { apis: true, ..REVISION }, "kind: cluster.x-k8s.io"), None, "it was told");
     let failed = Rendering { chart, told: &[], stream: b"", heard: NOTHING };
     assert!(Unseen::of(failed, |_, _| anyhow::bail!("it failed")).is_some(), "a difference too");
 }
@@ -120,7 +122,7 @@ fn a_version_that_is_served_alone_counts_too() {
     );
     // As a chart renders that asks for one version and not for another, whose group is put together.
     let renders = |wanted: &'static str, unwanted: &'static str| {
-        let rendering = Rendering { chart, told: &[], stream: b"old", heard: NOTHING };
+        let rendering = Rendering { chart, told: &[], stream: b"old", heard: REVISION };
         let again = |_: &Path, args: &[String]| {
             let has = |version: &str| args.contains(&format!("--api-versions={version}"));
             Ok(if has(wanted) && !has(unwanted) { b"# cluster.x-k8s.io new".to_vec() } else { b"old".to_vec() })
@@ -141,7 +143,7 @@ fn the_time_counts_where_it_makes_a_difference() {
     write(chart, "Chart.yaml", b"name: demo");
     let unseen = |template: &str, told: &[&[u8]]| {
         write(chart, "templates/md.yaml", template.as_bytes());
-        let rendering = Rendering { chart, told, stream: template.as_bytes(), heard: NOTHING };
+        let rendering = Rendering { chart, told, stream: template.as_bytes(), heard: REVISION };
         let again = |copy: &Path, _: &[String]| Ok(std::fs::read(copy.join("templates/md.yaml")).expect("a file"));
         Unseen::of(rendering, again).map(|unseen| unseen.why)
     };
@@ -180,6 +182,17 @@ fn the_revision_counts_where_it_makes_a_difference() {
     let stream = b"# cluster.x-k8s.io\nname: t-1\n---\nkind: ConfigMap\nname: 1";
     let other = Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, render);
     assert_eq!(other, None, "no object of Cluster API has it");
+    // One that names it nowhere may show all that it is given.
+    write(chart, "templates/md.yaml", b"# cluster.x-k8s.io\nname: {{ toYaml . | sha256sum }}");
+    let shows = |copy: &Path, _: &[String]| {
+        let text = std::fs::read_to_string(copy.join("templates/md.yaml")).expect("a file");
+        let number = text.split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap_or(1);
+        Ok(format!("# cluster.x-k8s.io\nname: {number}").into_bytes())
+    };
+    let of = |stream: &[u8]| Unseen::of(Rendering { chart, told: &[], stream, heard: NOTHING }, shows);
+    let why = of(b"# cluster.x-k8s.io\nname: 1").expect("it counts").why;
+    assert!(why.starts_with("one of its templates renders another stream each time"), "{why}");
+    assert_eq!(of(b"# cluster.x-k8s.io\nname: 1000000"), None, "near miss: it is the same");
 }
 
 #[test]
@@ -195,10 +208,10 @@ fn the_version_counts_where_it_makes_a_difference() {
             _ => anyhow::bail!("the chart wants another version"),
         })
     };
-    let why = unseen(NOTHING, "# cluster.x-k8s.io\nversion: v1.99.0").expect("it counts").why;
+    let why = unseen(REVISION, "# cluster.x-k8s.io\nversion: v1.99.0").expect("it counts").why;
     assert!(why.starts_with("templates/md.yaml may render another stream for another version"), "{why}");
-    assert_eq!(unseen(NOTHING, "# cluster.x-k8s.io\nversion: v1.34.0"), None, "it makes no difference");
-    assert_eq!(unseen(Heard { version: true, ..NOTHING }, "# cluster.x-k8s.io\nversion: v1.99.0"), None);
+    assert_eq!(unseen(REVISION, "# cluster.x-k8s.io\nversion: v1.34.0"), None, "it makes no difference");
+    assert_eq!(unseen(Heard { version: true, ..REVISION }, "# cluster.x-k8s.io\nversion: v1.99.0"), None);
 }
 
 #[test]
@@ -207,7 +220,7 @@ fn a_version_that_the_chart_names_is_tried_too() {
     let chart = folder.path();
     let renders = |template: &str, from: u64, to: u64| {
         write(chart, "templates/md.yaml", format!("# cluster.x-k8s.io {template}").as_bytes());
-        let rendering = Rendering { chart, told: &[], stream: b"old", heard: NOTHING };
+        let rendering = Rendering { chart, told: &[], stream: b"old", heard: REVISION };
         let unseen = Unseen::of(rendering, |_, args| {
             let [version] = args else { anyhow::bail!("no version") };
             let (minor, _) = version.trim_start_matches("--kube-version=1.").split_once('.').expect("a patch");

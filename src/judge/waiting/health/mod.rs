@@ -25,7 +25,7 @@ use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect};
 use crate::model::{Hold, Places, Why};
-use crate::object::{Identity, Key, Path};
+use crate::object::{Key, Path};
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -147,8 +147,7 @@ fn places(stage: &Stage<'_>, cluster: &Key, group: &[&Sick], released: &Places) 
     let class = stage.after(cluster).and_then(|value| crate::judge::topology::class_of(cluster, &value));
     out.extend(class.map(|class| (class, below(&["spec"]))));
     for sick in group {
-        let machine =
-            Key::from(Identity { kind: MACHINE.to_owned(), name: sick.machine.clone(), ..cluster.identity() });
+        let machine = cluster.sibling(MACHINE, sick.machine.as_str());
         let names = [check::SKIP, check::REMEDIATE, pause::ANNOTATION];
         out.extend(names.map(|name| (machine.clone(), Some(annotation_path(name)))));
         out.push((machine, below(&["metadata", "labels"])));

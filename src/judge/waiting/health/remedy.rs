@@ -16,7 +16,7 @@ use crate::kinds::fields::annotation;
 use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::model::{Hold, Why};
-use crate::object::{Identity, Key, Path};
+use crate::object::{Key, Path};
 use crate::tree::Value;
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
@@ -133,9 +133,7 @@ impl<'f> Remedy<'f> {
             machine.set.as_ref().or((owner.kind == MACHINE_SET).then_some(owner)).and_then(|set| self.side.get(set))?;
         let name = fields::label(&set, DEPLOYMENT_NAME);
         let deployment = match name.filter(|_| owner.kind != MACHINE_DEPLOYMENT) {
-            Some(name) => {
-                Key::from(Identity { kind: MACHINE_DEPLOYMENT.to_owned(), name: name.to_owned(), ..owner.identity() })
-            }
+            Some(name) => owner.sibling(MACHINE_DEPLOYMENT, name),
             None => owner.clone(),
         };
         let revision = annotation(&set, REVISION)?;
