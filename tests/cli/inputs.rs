@@ -137,8 +137,16 @@ fn a_chart_is_rendered_as_the_release_that_it_is() {
     let ran = home.run(&chart);
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("spec.template.spec.version v1.31.0 -> v1.32.0"), "{}", ran.stdout);
-    let call = "template demo chart --namespace ns --values values.yaml --is-upgrade\n";
-    assert_eq!(home.calls(), call, "an old render is upgraded");
+    let options = "--namespace ns --values values.yaml --is-upgrade";
+    let calls = home.calls();
+    let (first, others) = calls.split_once('\n').expect("a call");
+    assert_eq!(first, format!("template demo chart {options}"), "an old render is upgraded");
+    // A copy that is told of another revision is rendered in the same way.
+    let [copy] = others.lines().collect::<Vec<_>>()[..] else { panic!("{calls}") };
+    assert!(
+        copy.contains("rollgate-chart-") && copy.ends_with(options) && copy.starts_with("template demo "),
+        "{copy}"
+    );
     let ran = home.run(&[&chart[..9], &["--live", "none", "--set", "a=b", "--helm-arg=--api-versions=x/v1"]].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let call = "template demo chart --namespace ns --values values.yaml --set a=b --api-versions=x/v1\n";
