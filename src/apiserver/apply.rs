@@ -3,6 +3,7 @@
 
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
+use super::omitted::without_empty_lists;
 use super::place::{Merging, Place};
 use crate::hashed::{HashMap, HashSet};
 use crate::object::{Path, Segment};
@@ -21,6 +22,17 @@ pub(crate) struct Applier<'a> {
     pub(crate) migrates: Option<&'a str>,
     /// Whether it takes fields from other managers.
     pub(crate) force: bool,
+}
+
+/// What an apply keeps of what another version of the object leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// All: nothing is converted.
+    All,
+    /// Lists without items: it goes through another version, and nobody knows whether that is there. Nulls are lost.
+    Lists,
+    /// Neither these nor nulls.
+    Nothing,
 }
 
 /// What the API server answers to an apply.
@@ -46,17 +58,17 @@ pub(crate) enum Applied {
 
 /// The object after `rendered` was applied to `live`. `spec` is the schema of the spec, where it is known.
 pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&SchemaNode>, applier: Applier<'_>) -> Applied {
-    apply_owned((live, owners(live)), (rendered, rendered), spec, applier, true)
+    apply_owned((live, owners(live)), (rendered, rendered), spec, applier, Keeps::All)
 }
 
 /// The same where `owners` say who owns what, each in the version of what is sent, of which `read` is what a webhook makes of its nulls. What
-/// loses its last part is refused only with `keeps_nulls`; a conversion between versions drops them.
+/// loses its last part is refused only where all is kept; a conversion between versions drops it.
 pub(crate) fn apply_owned(
     (live, owners): (&Value, Vec<Ownership>),
     (sent, read): (&Value, &Value),
     spec: Option<&SchemaNode>,
     applier: Applier<'_>,
-    keeps_nulls: bool,
+    keeps: Keeps,
 ) -> Applied {
     let rendered = merge::pruned(read.clone());
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
@@ -69,18 +81,24 @@ pub(crate) fn apply_owned(
     others.iter().for_each(|entry| kept.add(&entry.fields));
     let mut nulls = Vec::new();
     remove(&mut merged, &last, &kept, (root, &Path::root()), &mut nulls);
+    if keeps == Keeps::Nothing {
+        merged = without_empty_lists(&merged).unwrap_or(merged);
+    }
     if !applier.force {
         // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
         let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
         let last = if applier.manager == KUBECTL { last_applied(live, &rendered) } else { None };
-        // What is sent as null is another value than the one that is there; a conversion drops it.
+        // What is sent as null is another value than the one that is there; a conversion drops it, and lists without items.
         let with_nulls = (*sent != rendered).then(|| self::merged(live, sent, root));
-        let written = |entry: &Ownership| with_nulls.as_ref().filter(|_| !entry.is_converted).unwrap_or(&merged);
+        let is_converted = others.iter().any(|entry| entry.is_converted);
+        let converted = is_converted.then(|| without_empty_lists(&merged)).flatten();
+        let written =
+            |entry: &Ownership| if entry.is_converted { &converted } else { &with_nulls }.as_ref().unwrap_or(&merged);
         if let Some(conflict) = conflict((live, last.as_ref()), written, others.iter().chain(former), root) {
             return conflict;
         }
     }
-    if keeps_nulls && !nulls.is_empty() {
+    if keeps == Keeps::All && !nulls.is_empty() {
         return Applied::Nulled { nulls, merged };
     }
     Applied::Merged(merged)

@@ -9,6 +9,7 @@ pub(crate) mod keep;
 pub(crate) mod merge;
 mod metadata;
 mod name;
+pub(crate) mod omitted;
 pub(crate) mod place;
 mod refused;
 pub(crate) mod update;

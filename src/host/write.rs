@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::last_applied::last_applied_patch;
 use super::{kinds, stored};
-use crate::apiserver::apply::{Applied, Applier, apply_owned, before_first_apply, is_mine};
+use crate::apiserver::apply::{Applied, Applier, Keeps, apply_owned, before_first_apply, is_mine};
 use crate::apiserver::fields::{Ownership, owners};
 use crate::apiserver::merge;
 use crate::apiserver::update::{fold_string_data, kept, patched, replaced, restored};
@@ -170,8 +170,12 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let last = if let Last::Known(last) = before.last { Some(last) } else { None };
     let versions = Versions { live: before.live, rendered, last };
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry)).collect();
-    let keeps_nulls = !goes_through_another(before.live, rendered, applier);
-    match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps_nulls) {
+    let keeps = match goes_through_another(before.live, rendered, applier) {
+        false => Keeps::All,
+        true if before.definition.has_older_versions() => Keeps::Nothing,
+        true => Keeps::Lists,
+    };
+    match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps) {
         Applied::Merged(mut predicted) => {
             if comes_from_another(before.live, rendered, applier) {
                 // Without that version nothing is converted (`prune` of the same file); then what differs from live counts.

@@ -223,13 +223,30 @@ fn an_empty_text_contests_no_field_that_another_version_leaves_out() {
     let is_refused = |spec: Value, is_converted| {
         let owners = owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
         let sent = json!({"spec": spec});
-        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, true), Applied::Conflict { .. })
+        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All), Applied::Conflict { .. })
     };
     let field = json!({"args": [{"name": "a", "value": ""}]});
     assert!(!is_refused(field.clone(), true));
     assert!(is_refused(field, false));
     // Under a free key the other version keeps it.
     assert!(is_refused(json!({"labels": {"a": ""}}), true));
+}
+
+#[test]
+fn a_list_without_items_contests_no_field_that_another_version_leaves_out() {
+    // Seen with Kubernetes 1.34: `resources: []` of a ClusterResourceSet in v1beta1, whose resources were patched in v1beta2.
+    let is_refused = |kind: &str, items: Value, is_converted| {
+        let mut live = live(json!({"whole": ["a"]}), json!({}), json!({"f:whole": {}}));
+        live["kind"] = Value::from(kind);
+        live["apiVersion"] = json!("addons.cluster.x-k8s.io/v1beta1");
+        let owners = owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
+        let sent = json!({"spec": {"whole": items}});
+        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All), Applied::Conflict { .. })
+    };
+    assert!(!is_refused("ClusterResourceSet", json!([]), true));
+    assert!(is_refused("ClusterResourceSet", json!([]), false), "nothing is converted");
+    assert!(is_refused("ClusterResourceSet", json!(["b"]), true), "it has an item");
+    assert!(is_refused("AcmeSet", json!([]), true), "nobody knows its types");
 }
 
 #[test]

@@ -45,15 +45,42 @@ fn without_a_base_removals_are_not_seen_and_that_is_said() {
     assert!(!after(WriteMethod::MergePatch, &live, Last::Unknown, &json!({"spec": {"replicas": 1, "dropped": 1}})).1);
 }
 
+/// A kind whose older versions are there for sure.
+struct Sure;
+
+impl Definition for Sure {
+    fn has_older_versions(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn an_apply_that_goes_through_another_version_loses_lists_without_items() {
+    let key = Key::new("cluster.x-k8s.io/v1beta2", "MachineHealthCheck", Some("n"), "a");
+    let check = |conditions: Value| {
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": {"name": "a"},
+            "spec": {"clusterName": "c", "checks": {"unhealthyNodeConditions": conditions}}})
+    };
+    let left = |(mine, theirs): (&str, &str), definition: &dyn Definition| {
+        let mut live = check(json!([{"type": "Ready", "status": "False", "timeoutSeconds": 5}]));
+        let entry = |manager: &str, operation: &str, version: &str| {
+            json!({"manager": manager, "operation": operation, "apiVersion": format!("cluster.x-k8s.io/{version}"),
+                "fieldsV1": {"f:spec": {"f:clusterName": {}}}})
+        };
+        live["metadata"]["managedFields"] = json!([entry("helm", mine, "v1beta2"), entry("kubectl-create", "Update", theirs)]);
+        let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, definition };
+        let written = write(WriteMethod::ServerSideApply, &before, &check(json!([])), HELM);
+        let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
+        predicted.pointer("/spec/checks/unhealthyNodeConditions").cloned()
+    };
+    assert_eq!(left(("Apply", "v1beta1"), &Sure), None);
+    assert_eq!(left(("Apply", "v1beta2"), &Sure), Some(json!([])), "all wrote one version");
+    assert_eq!(left(("Update", "v1beta1"), &Sure), Some(json!([])), "nothing is taken back before the first apply");
+    assert_eq!(left(("Apply", "v1beta1"), &NoDefinition), Some(json!([])), "nobody knows whether that version is there");
+}
+
 #[test]
 fn an_apply_that_changes_its_version_sorts_arguments() {
-    /// A kind whose older versions are there for sure.
-    struct Sure;
-    impl Definition for Sure {
-        fn has_older_versions(&self) -> bool {
-            true
-        }
-    }
     let args = |names: [&str; 2]| {
         let list: Vec<Value> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
         json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "metadata": {"name": "cp"},
