@@ -40,8 +40,11 @@ pub(crate) fn write(folder: &Path, layout: Layout, clusters: usize) -> Fleet {
     world.source.kind = LiveKind::Cluster;
     world.live = inventory(layout.live(clusters, ADDRESSES.0));
     world.base = Base { kind: BaseKind::File, objects: inventory(old), ..Base::default() };
-    let world = Snapshot::of(world, &MarkKey::fresh(), &[]);
+    let key = MarkKey::fresh();
+    let world = Snapshot::of(world, &key, &[]);
     let world = serde_json::to_vec(&world).expect("a World is JSON");
+    // Beside its World, as `rollgate snapshot` leaves it.
+    write("world.json.key", key.hex().as_bytes());
     Fleet {
         layout,
         clusters,

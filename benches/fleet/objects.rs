@@ -41,6 +41,14 @@ impl Layout {
         }
     }
 
+    /// The configuration of the control plane of a cluster: its own, or what its class says.
+    fn config(self, number: usize, address: &str) -> Value {
+        match self {
+            Self::Chart => config(&format!("c{number}"), address),
+            Self::Class => config("class", address),
+        }
+    }
+
     /// Every namespace that a fleet needs.
     pub(crate) fn namespaces(self, clusters: usize) -> Vec<String> {
         let mut all: Vec<String> = (0..clusters).map(|number| self.namespace(number)).collect();
@@ -51,9 +59,14 @@ impl Layout {
     /// What the chart renders.
     pub(crate) fn rendered(self, clusters: usize, address: &str) -> Vec<Value> {
         match self {
-            Self::Chart => (0..clusters).flat_map(|number| chart(&self.namespace(number), number, address)).collect(),
+            Self::Chart => (0..clusters).flat_map(|number| self.chart(number, address)).collect(),
             Self::Class => class(address),
         }
+    }
+
+    /// What one cluster consists of.
+    fn chart(self, number: usize, address: &str) -> Vec<Value> {
+        chart(&self.namespace(number), number, &self.config(number, address))
     }
 
     /// What the API server holds: what was rendered, and what controllers made of it.
@@ -62,10 +75,12 @@ impl Layout {
         for number in 0..clusters {
             let namespace = self.namespace(number);
             if self == Self::Class {
-                live.extend(chart(&namespace, number, address).into_iter().map(|object| of_topology(object, number)));
+                live.extend(self.chart(number, address).into_iter().map(|object| of_topology(object, number)));
             }
-            machines(&namespace, number, address, &mut live);
+            machines(&namespace, number, &self.config(number, address), &mut live);
         }
+        // As the API server counts it for what was never changed.
+        live.iter_mut().for_each(|object| object["metadata"]["generation"] = json!(1));
         live
     }
 }
@@ -113,7 +128,7 @@ fn in_memory() -> Value {
 }
 
 /// What a chart renders for one cluster.
-fn chart(namespace: &str, number: usize, address: &str) -> Vec<Value> {
+fn chart(namespace: &str, number: usize, config: &Value) -> Vec<Value> {
     let name = format!("c{number}");
     let (cp, md) = (format!("{name}-cp"), format!("{name}-md"));
     let of = |group: &str, kind: &str, name: &str, spec: Value| object(group, kind, namespace, name, spec);
@@ -134,7 +149,7 @@ fn chart(namespace: &str, number: usize, address: &str) -> Vec<Value> {
             &cp,
             json!({"replicas": MEMBERS, "version": "v1.34.0",
             "machineTemplate": {"spec": {"infrastructureRef": reference(INFRASTRUCTURE, "DevMachineTemplate", &cp)}},
-            "kubeadmConfigSpec": config(&name, address)}),
+            "kubeadmConfigSpec": config}),
         ),
         of(INFRASTRUCTURE, "DevMachineTemplate", &cp, json!({"template": {"spec": in_memory()}})),
         of(
@@ -202,7 +217,7 @@ fn of_topology(mut object: Value, number: usize) -> Value {
 }
 
 /// What controllers make of one cluster: a MachineSet, and for each Machine its config and its infrastructure.
-fn machines(namespace: &str, number: usize, address: &str, live: &mut Vec<Value>) {
+fn machines(namespace: &str, number: usize, config: &Value, live: &mut Vec<Value>) {
     let name = format!("c{number}");
     let (cp, md) = (format!("{name}-cp"), format!("{name}-md"));
     let mut set = object(
@@ -223,7 +238,7 @@ fn machines(namespace: &str, number: usize, address: &str, live: &mut Vec<Value>
         let mut labels = json!({"cluster.x-k8s.io/cluster-name": name});
         let (owner, template, config) = if of_control_plane {
             labels["cluster.x-k8s.io/control-plane"] = json!("");
-            let mut config = config(&name, address);
+            let mut config = config.clone();
             let other = if member == 0 { "joinConfiguration" } else { "initConfiguration" };
             config.as_object_mut().expect("a map").remove(other);
             if member > 0 {

@@ -120,7 +120,8 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
             Some((Effect::Rollout, says))
         }
         InUse::Object(key, live) => {
-            let have = json!({"template": {"spec": live.get("spec")}});
+            let version = text(live, "/apiVersion").unwrap_or_default();
+            let have = normal_spec(stage, (name, version), part.role, &json!({"template": {"spec": live.get("spec")}}));
             let mut new = Value::clone(live);
             let drift = drift(stage, part, &made.spec, &have);
             if let Some((_, wanted)) = &drift {
