@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn lists_without_items_are_left_out_and_others_stay() {
-        let spec = json!({"ntp": {"enabled": true, "servers": []}, "files": [{"path": "/a", "content": ""}], "users": []});
+        let spec =
+            json!({"ntp": {"enabled": true, "servers": []}, "files": [{"path": "/a", "content": ""}], "users": []});
         let left = json!({"ntp": {"enabled": true}, "files": [{"path": "/a", "content": ""}]});
         assert_eq!(lost("KubeadmConfig", spec), Some(left));
         assert_eq!(lost("KubeadmConfig", json!({"files": [{"path": "/a"}], "users": {}})), None);

@@ -281,6 +281,8 @@ impl<'a> Stage<'a> {
         let written = began.elapsed();
         self.forgotten &= run.code != Some(0) && self.records().is_empty();
         let refused = (run.code != Some(0)).then(|| run.stderr.trim().to_owned());
+        let class = |objects: &Objects| objects.get("ClusterClass/class").cloned();
+        let wakes = class(&self.objects) != class(&objects) || topology(&before) != topology(&self.sight());
         if refused.is_none() {
             self.objects = objects;
         }
@@ -290,6 +292,9 @@ impl<'a> Stage<'a> {
         if self.under_way {
             let there = before.all("machines").map(|machine| text(&machine["metadata"]["name"]));
             due.extend(there.filter(|name| !self.older.contains(name)).chain(self.announced.iter().cloned()));
+        }
+        // Where this write gives the controller of topologies nothing to look at, what waits for it comes with the poke alone.
+        if self.under_way || !wakes {
             due.extend(behind(&before));
         }
         let doomed = doomed(&before);
@@ -329,6 +334,16 @@ fn doomed(before: &Sight) -> BTreeSet<String> {
         .flat_map(|check| check["status"]["targets"].as_array().into_iter().flatten().map(text))
         .collect();
     marked.map(|machine| text(&machine["metadata"]["name"])).filter(|name| targets.contains(name)).collect()
+}
+
+/// All that the controller of topologies watches but the class, as it was written last.
+fn topology(sight: &Sight) -> Vec<&Value> {
+    let watched = ["clusters", "kubeadmcontrolplanes", "machinedeployments"];
+    watched
+        .into_iter()
+        .flat_map(|resource| sight.all(resource))
+        .map(|object| &object["metadata"]["resourceVersion"])
+        .collect()
 }
 
 /// The Machines that the topology of their cluster wants at another version: each group waits for the one before it.

@@ -223,7 +223,10 @@ fn an_empty_text_contests_no_field_that_another_version_leaves_out() {
     let is_refused = |spec: Value, is_converted| {
         let owners = owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
         let sent = json!({"spec": spec});
-        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All), Applied::Conflict { .. })
+        matches!(
+            apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All),
+            Applied::Conflict { .. }
+        )
     };
     let field = json!({"args": [{"name": "a", "value": ""}]});
     assert!(!is_refused(field.clone(), true));
@@ -241,7 +244,10 @@ fn a_list_without_items_contests_no_field_that_another_version_leaves_out() {
         live["apiVersion"] = json!("addons.cluster.x-k8s.io/v1beta1");
         let owners = owners(&live).into_iter().map(|entry| Ownership { is_converted, ..entry }).collect();
         let sent = json!({"spec": {"whole": items}});
-        matches!(apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All), Applied::Conflict { .. })
+        matches!(
+            apply_owned((&live, owners), (&sent, &sent), Some(&schema()), HELM, Keeps::All),
+            Applied::Conflict { .. }
+        )
     };
     assert!(!is_refused("ClusterResourceSet", json!([]), true));
     assert!(is_refused("ClusterResourceSet", json!([]), false), "nothing is converted");

@@ -67,7 +67,8 @@ fn an_apply_that_goes_through_another_version_loses_lists_without_items() {
             json!({"manager": manager, "operation": operation, "apiVersion": format!("cluster.x-k8s.io/{version}"),
                 "fieldsV1": {"f:spec": {"f:clusterName": {}}}})
         };
-        live["metadata"]["managedFields"] = json!([entry("helm", mine, "v1beta2"), entry("kubectl-create", "Update", theirs)]);
+        live["metadata"]["managedFields"] =
+            json!([entry("helm", mine, "v1beta2"), entry("kubectl-create", "Update", theirs)]);
         let before = Before { key: &key, live: &live, last: Last::Unknown, says_owners: true, definition };
         let written = write(WriteMethod::ServerSideApply, &before, &check(json!([])), HELM);
         let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
@@ -76,7 +77,11 @@ fn an_apply_that_goes_through_another_version_loses_lists_without_items() {
     assert_eq!(left(("Apply", "v1beta1"), &Sure), None);
     assert_eq!(left(("Apply", "v1beta2"), &Sure), Some(json!([])), "all wrote one version");
     assert_eq!(left(("Update", "v1beta1"), &Sure), Some(json!([])), "nothing is taken back before the first apply");
-    assert_eq!(left(("Apply", "v1beta1"), &NoDefinition), Some(json!([])), "nobody knows whether that version is there");
+    assert_eq!(
+        left(("Apply", "v1beta1"), &NoDefinition),
+        Some(json!([])),
+        "nobody knows whether that version is there"
+    );
 }
 
 #[test]
