@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -22,6 +22,26 @@ pub(crate) struct Bench {
     pub(crate) api: Api,
     /// Its stdin stays open as long as this process lives.
     _starter: Child,
+}
+
+impl Bench {
+    /// A user with these rights in the whole cluster, as a kubeconfig; the name must be unique.
+    pub(crate) fn user(&self, name: &str, rules: &Value) -> PathBuf {
+        let (root, group) = ("/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
+        let object = |kind: &str, more: &Value| {
+            let mut object = json!({"apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": name}});
+            object.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+            object
+        };
+        self.api.create(&format!("{root}/clusterroles"), &object("ClusterRole", &json!({"rules": rules})));
+        let binding = json!({"roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": name}]});
+        self.api.create(&format!("{root}/clusterrolebindings"), &object("ClusterRoleBinding", &binding));
+        let mut starter = Command::new(self.bin.join("bench"));
+        let output = starter.args(["user", "--out"]).arg(&self.out).arg(name).output().expect("the starter runs");
+        assert!(output.status.success(), "{output:?}");
+        PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
+    }
 }
 
 /// The bench of this test binary. `None`, after one line on stderr, where it is not built.

@@ -49,28 +49,8 @@ fn mutate(space: &Space) {
 
 /// A user who may read everything and write nothing, as a kubeconfig.
 fn reader(space: &Space) -> String {
-    let name = format!("reader-{}", space.namespace);
-    let create = |path: &str, object: Value| space.bench.api.create(path, &object);
-    let root = "/apis/rbac.authorization.k8s.io/v1";
-    create(
-        &format!("{root}/clusterroles"),
-        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-            "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}]}),
-    );
-    create(
-        &format!("{root}/clusterrolebindings"),
-        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}]}),
-    );
-    let output = std::process::Command::new(space.bench.bin.join("bench"))
-        .args(["user", "--out"])
-        .arg(&space.bench.out)
-        .arg(&name)
-        .output()
-        .expect("the starter runs");
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}]);
+    space.bench.user(&format!("reader-{}", space.namespace), &rules).display().to_string()
 }
 
 /// The counts of a report's dry run: answered, as predicted, different, not asked.

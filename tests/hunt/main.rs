@@ -17,6 +17,7 @@ mod helm;
 mod keep;
 mod lookout;
 mod names;
+mod narrow;
 mod objects;
 #[path = "../e2e/observe.rs"]
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 use bench::{Bench, Space, say};
 use lookout::{Lookout, watched};
+use narrow::Narrow;
 use objects::{Objects, Shape};
 use score::{Figures, Mark};
 use seed::{Seed, smallest};
@@ -50,6 +52,8 @@ use steps::{Draw, Step, Write};
 
 /// Writes that one cluster gets before a fresh one takes its place: what is broken for good must not hide what comes later.
 const WRITES: usize = 10;
+/// Users who may not read a kind that are asked about each write that is held.
+const BLIND: usize = 3;
 /// Replays that one find may cost.
 const REPLAYS: usize = 6;
 
@@ -107,6 +111,9 @@ struct Hunt {
     missed: Mutex<Vec<String>>,
     clusters: AtomicUsize,
     finds: keep::Finds,
+    narrow: Narrow,
+    /// What was allowed to who may not read a kind, and held for who may.
+    blind: Mutex<Vec<String>>,
 }
 
 /// Forecasts a write, makes it, compares.
@@ -176,6 +183,7 @@ impl Hunt {
                 }
                 Step::Write(write) => write,
             };
+            self.ask_blindly(&script, &stage, write);
             let played = play(&mut stage, write);
             if !write.hurried && !played.outcome.rested {
                 stage.rest();
@@ -192,6 +200,33 @@ impl Hunt {
             // Nothing reaches a cluster that has lost its address: what is foretold of it can no longer be seen.
             if played.outcome.cut {
                 break;
+            }
+        }
+    }
+
+    /// Asks again as some who may not read one kind each. What controllers have done meanwhile is no blindness, so it is asked a few times.
+    fn ask_blindly(&self, script: &Script, stage: &Stage<'_>, write: &Write) {
+        let mut objects = stage.objects.clone();
+        write.edits.iter().for_each(|edit| edit.apply(&mut objects));
+        let held = || stage.decision(&objects, write.way, &self.bench.kubeconfig) != "allow";
+        if !held() {
+            return;
+        }
+        let first = usize::try_from(script.seed).unwrap_or_default() * 7 + script.steps.len() * BLIND;
+        for user in (first..first + BLIND).map(|number| self.narrow.user(number)) {
+            let allowed = || stage.decision(&objects, write.way, &user.kubeconfig) == "allow";
+            if (0..3).all(|_| allowed() && held()) {
+                let (group, resource) = &user.kept;
+                let line = format!(
+                    "seed {} step {} {:?} {:?} {}: held, and allowed to who may not read {resource} of {group:?}",
+                    script.seed,
+                    script.steps.len(),
+                    script.shape,
+                    script.writer,
+                    write.class
+                );
+                say(&format!("! {line}"));
+                self.blind.lock().expect("no thread panics with it").push(line);
             }
         }
     }
@@ -337,6 +372,8 @@ fn no_forecast_is_falsely_safe() {
         missed: Mutex::default(),
         clusters: AtomicUsize::new(0),
         finds: keep::Finds::new(&bench.out),
+        narrow: Narrow::of(bench),
+        blind: Mutex::default(),
     };
     let looking = AtomicBool::new(true);
     std::thread::scope(|scope| {
@@ -362,6 +399,8 @@ fn no_forecast_is_falsely_safe() {
     assert!(figures.played() > 0, "nothing was played");
     let missed = hunt.missed.into_inner().expect("no thread panics with it");
     assert!(missed.is_empty(), "found before and wrong again:\n{}", missed.join("\n"));
+    let blind = hunt.blind.into_inner().expect("no thread panics with it");
+    assert!(blind.is_empty(), "allowed blindly:\n{}", blind.join("\n"));
     let [safe, held] = [Mark::FalseSafe, Mark::FalseHold].map(|mark| figures.count(&[mark]));
     assert_eq!(safe, 0, "{safe} forecasts were falsely safe; see {}", hunt.finds.folder().display());
     // One in two hundred; a few changes prove no share, and are only told.

@@ -223,10 +223,11 @@ impl<'a> Stage<'a> {
     }
 
     fn run(&self, program: &mut Command, input: &str) -> Run {
-        let program = program
-            .env("KUBECONFIG", &self.space.bench.kubeconfig)
-            .env("ROLLGATE_KEY", KEY)
-            .current_dir(&self.space.dir);
+        self.run_as(&self.space.bench.kubeconfig, program, input)
+    }
+
+    fn run_as(&self, kubeconfig: &Path, program: &mut Command, input: &str) -> Run {
+        let program = program.env("KUBECONFIG", kubeconfig).env("ROLLGATE_KEY", KEY).current_dir(&self.space.dir);
         let mut child = program
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,7 +1,7 @@
 //! What rollgate foretells of a write, from the cluster and from a snapshot of it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -51,6 +51,14 @@ impl Stage<'_> {
         last.expect("it was asked at least once")
     }
 
+    /// The decision that a user is told of a write.
+    pub(crate) fn decision(&self, objects: &Objects, way: Way, kubeconfig: &Path) -> String {
+        let mut program = self.command("plan", &["-o", "json"], way);
+        let run = self.run_as(kubeconfig, &mut program, &Self::stream(objects));
+        serde_json::from_str::<Value>(&run.stdout)
+            .map_or_else(|_| "none".to_owned(), |report| text(&report["decision"]))
+    }
+
     /// The file of the last snapshot.
     pub(crate) fn world(&self) -> PathBuf {
         self.space.dir.join("world.json")
@@ -71,6 +79,11 @@ impl Stage<'_> {
 
     /// Runs rollgate on a stream as this writer would.
     fn plan(&self, command: &str, more: &[&str], stream: &str, way: Way) -> Run {
+        self.run(&mut self.command(command, more, way), stream)
+    }
+
+    /// A command of rollgate as this writer would give it.
+    fn command(&self, command: &str, more: &[&str], way: Way) -> Command {
         let (host, method) = match (self.writer, way) {
             (Writer::Helm3, Way::Plain) => ("helm3", None),
             (Writer::Helm4, Way::Plain) => ("helm4", None),
@@ -92,7 +105,7 @@ impl Stage<'_> {
         if let Some(method) = method {
             program.args(["--method", method]);
         }
-        self.run(&mut program, stream)
+        program
     }
 }
 
