@@ -13,10 +13,11 @@ pub(crate) fn holds_texts_alone(document: &[u8], key: &str, none: &[&str], is_ke
             return false;
         }
         if let Some(below) = behind(text, key) {
-            if is_met || !texts(below, &is_key) {
-                return false;
+            match texts(below, &is_key) {
+                Some(rest) if !is_met => (text, is_met) = (rest, true),
+                _ => return false,
             }
-            is_met = true;
+            continue;
         }
         let Some(next) = next_top_line(text) else { return true };
         text = &text[next..];
@@ -32,31 +33,31 @@ fn behind<'d>(text: &'d [u8], key: &str) -> Option<&'d [u8]> {
     rest.strip_prefix(key.as_bytes())?.strip_prefix(quote)?.strip_prefix(b":")
 }
 
-/// Whether the lines behind a key of the root are a map of texts, up to the next one.
-fn texts(text: &[u8], is_key: impl Fn(&str) -> bool) -> bool {
+/// What follows the lines behind a key of the root where they are a map of texts: from the next line that is not indented.
+fn texts(text: &[u8], is_key: impl Fn(&str) -> bool) -> Option<&[u8]> {
     let (first, mut rest) = cut(text);
     if !first.trim_ascii().is_empty() {
-        return false;
+        return None;
     }
     let mut level = None;
     while let Some((indent, text, after)) = next_line(rest) {
-        rest = after;
         if text[0] == b'#' {
-            return false;
+            return None;
         }
         if indent == 0 {
             break;
         }
+        rest = after;
         if *level.get_or_insert(indent) != indent {
-            return false;
+            return None;
         }
         match entry(text).filter(|(key, _)| is_key(key)).and_then(|(_, value)| value_of(value)) {
             Some((After::Block, _)) => rest = behind_block(rest, indent),
             Some((After::Nothing, Some(_))) => {}
-            _ => return false,
+            _ => return None,
         }
     }
-    level.is_some()
+    level.map(|_| rest)
 }
 
 /// The next line that is not blank: how deep it is, what it says, and what follows it.
