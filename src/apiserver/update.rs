@@ -91,13 +91,14 @@ fn defaulted_again(
 /// Puts back what the apply removed although it was never sent. Managed fields count what a defaulting webhook added to an
 /// apply as applied by the host (apiserver `endpoints/handlers/fieldmanager/admission.go`), so the next apply removes it,
 /// and the same webhook adds it again.
-pub(crate) fn restored(predicted: &mut Value, live: &Value, sent: Option<&Value>) {
+/// What is sent now is never put back: a list without items may be gone because another version of the object leaves it out.
+pub(crate) fn restored(predicted: &mut Value, live: &Value, (last, rendered): (Option<&Value>, Option<&Value>)) {
     let (Value::Object(predicted), Value::Object(live)) = (predicted, live) else { return };
     for (key, value) in live {
-        let sent = sent.and_then(|sent| sent.get(key));
+        let [last, rendered] = [last, rendered].map(|sent| sent.and_then(|sent| sent.get(key)));
         match predicted.get_mut(key) {
-            Some(inner) => restored(inner, value, sent),
-            None if sent.is_none() => {
+            Some(inner) => restored(inner, value, (last, rendered)),
+            None if last.is_none() && rendered.is_none_or(Value::is_null) => {
                 predicted.insert(key.clone(), value.clone());
             }
             None => {}

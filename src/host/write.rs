@@ -121,7 +121,7 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
         if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
             let mut last = last.clone();
             schema::reshape(&mut last, rendered);
-            restored(predicted, before.live, Some(&last));
+            restored(predicted, before.live, (Some(&last), Some(rendered)));
         }
     }
     outcome
