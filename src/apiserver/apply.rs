@@ -24,14 +24,17 @@ pub(crate) struct Applier<'a> {
     pub(crate) force: bool,
 }
 
-/// What an apply keeps of what another version of the object leaves out.
+/// What an apply keeps of what another version of the object leaves out: nulls, and lists without items (structured-merge-diff v6
+/// `merge/update.go`, `prune`, and seen with Kubernetes 1.34).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keeps {
     /// All: nothing is converted.
     All,
-    /// Lists without items: it goes through another version, and nobody knows whether that is there. Nulls are lost.
+    /// Lists: it goes through another version, and nobody knows whether that is there.
     Lists,
-    /// Neither these nor nulls.
+    /// Lists that this one did not apply before: what others own is looked up in another version.
+    Foreign,
+    /// Nothing: it comes from another version, in which this one applied before.
     Nothing,
 }
 
@@ -81,9 +84,12 @@ pub(crate) fn apply_owned(
     others.iter().for_each(|entry| kept.add(&entry.fields));
     let mut nulls = Vec::new();
     remove(&mut merged, &last, &kept, (root, &Path::root()), &mut nulls);
-    if keeps == Keeps::Nothing {
-        merged = without_empty_lists(&merged).unwrap_or(merged);
-    }
+    let left = match keeps {
+        Keeps::All | Keeps::Lists => None,
+        Keeps::Foreign => without_empty_lists(&merged, Some(&last)),
+        Keeps::Nothing => without_empty_lists(&merged, None),
+    };
+    let merged = left.unwrap_or(merged);
     if !applier.force {
         // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
         let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
@@ -91,7 +97,7 @@ pub(crate) fn apply_owned(
         // What is sent as null is another value than the one that is there; a conversion drops it, and lists without items.
         let with_nulls = (*sent != rendered).then(|| self::merged(live, sent, root));
         let is_converted = others.iter().any(|entry| entry.is_converted);
-        let converted = is_converted.then(|| without_empty_lists(&merged)).flatten();
+        let converted = is_converted.then(|| without_empty_lists(&merged, None)).flatten();
         let written =
             |entry: &Ownership| if entry.is_converted { &converted } else { &with_nulls }.as_ref().unwrap_or(&merged);
         if let Some(conflict) = conflict((live, last.as_ref()), written, others.iter().chain(former), root) {

@@ -170,14 +170,16 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let last = if let Last::Known(last) = before.last { Some(last) } else { None };
     let versions = Versions { live: before.live, rendered, last };
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry)).collect();
-    let keeps = match goes_through_another(before.live, rendered, applier) {
-        false => Keeps::All,
-        true if before.definition.has_older_versions() => Keeps::Nothing,
-        true => Keeps::Lists,
+    let is_moved = comes_from_another(before.live, rendered, applier);
+    let keeps = match () {
+        () if !goes_through_another(before.live, rendered, applier) => Keeps::All,
+        () if !before.definition.has_older_versions() => Keeps::Lists,
+        () if is_moved => Keeps::Nothing,
+        () => Keeps::Foreign,
     };
     match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps) {
         Applied::Merged(mut predicted) => {
-            if comes_from_another(before.live, rendered, applier) {
+            if is_moved {
                 // Without that version nothing is converted (`prune` of the same file); then what differs from live counts.
                 let live = Some(before.live).filter(|_| !before.definition.has_older_versions());
                 stored::come_back(before.key, &mut predicted, live);

@@ -61,14 +61,17 @@ fn an_apply_that_goes_through_another_version_loses_lists_without_items() {
         json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineHealthCheck", "metadata": {"name": "a"},
             "spec": {"clusterName": "c", "checks": {"unhealthyNodeConditions": conditions}}})
     };
-    let left = |(mine, theirs): (&str, &str), definition: &dyn Definition| {
+    let conditions = json!({"f:clusterName": {}, "f:checks": {"f:unhealthyNodeConditions": {}}});
+    let left = |(operation, mine, fields): (&str, &str, &Value), theirs: &str, definition: &dyn Definition| {
         let mut live = check(json!([{"type": "Ready", "status": "False", "timeoutSeconds": 5}]));
-        let entry = |manager: &str, operation: &str, version: &str| {
+        let entry = |manager: &str, operation: &str, version: &str, fields: &Value| {
             json!({"manager": manager, "operation": operation, "apiVersion": format!("cluster.x-k8s.io/{version}"),
-                "fieldsV1": {"f:spec": {"f:clusterName": {}}}})
+                "fieldsV1": {"f:spec": fields}})
         };
-        live["metadata"]["managedFields"] =
-            json!([entry("helm", mine, "v1beta2"), entry("kubectl-create", "Update", theirs)]);
+        live["metadata"]["managedFields"] = json!([
+            entry("helm", operation, mine, fields),
+            entry("kubectl-create", "Update", theirs, &json!({"f:clusterName": {}})),
+        ]);
         // What was never sent before is not put back where it is sent now.
         let mut last = check(Value::Null);
         last["spec"].as_object_mut().expect("a map").shift_remove("checks");
@@ -77,14 +80,18 @@ fn an_apply_that_goes_through_another_version_loses_lists_without_items() {
         let AfterWrite::Holds { predicted, .. } = written else { panic!("it is written") };
         predicted.pointer("/spec/checks/unhealthyNodeConditions").cloned()
     };
-    assert_eq!(left(("Apply", "v1beta1"), &Sure), None);
-    assert_eq!(left(("Apply", "v1beta2"), &Sure), Some(json!([])), "all wrote one version");
-    assert_eq!(left(("Update", "v1beta1"), &Sure), Some(json!([])), "nothing is taken back before the first apply");
+    let own = ("Apply", "v1beta2", &conditions);
+    assert_eq!(left(own, "v1beta1", &Sure), None);
+    assert_eq!(left(own, "v1beta2", &Sure), Some(json!([])), "all wrote one version");
+    assert_eq!(left(own, "v1beta1", &NoDefinition), Some(json!([])), "nobody knows whether that version is there");
+    let other = json!({"f:clusterName": {}});
     assert_eq!(
-        left(("Apply", "v1beta1"), &NoDefinition),
+        left(("Apply", "v1beta2", &other), "v1beta1", &Sure),
         Some(json!([])),
-        "nobody knows whether that version is there"
+        "it did not apply the list before"
     );
+    assert_eq!(left(("Apply", "v1beta1", &other), "v1beta2", &Sure), None, "it applied in another version before");
+    assert_eq!(left(("Update", "v1beta2", &other), "v1beta1", &Sure), Some(json!([])), "its first apply");
 }
 
 #[test]
