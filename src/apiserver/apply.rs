@@ -430,8 +430,8 @@ fn contested(
                 }
             }
         }
-        // A map or a list that is sent as null is merged as an empty one.
-        (_, None, Value::Null) => {}
+        // A map or a list that is sent as null is merged as an empty one; what is replaced as a whole is added.
+        (_, None, Value::Null) if !place.is_whole() => {}
         (_, Some(live), Value::Null) if !matches!(place.merging(live), Merging::Whole) => {}
         _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
         _ => {}

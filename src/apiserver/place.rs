@@ -51,6 +51,16 @@ impl<'n> Place<'n> {
         }
     }
 
+    /// Whether the schema says that a new value replaces the old one, of whatever type it is.
+    pub(crate) fn is_whole(self) -> bool {
+        let Self::Known(node) = self else { return false };
+        match &node.shape {
+            SchemaShape::Fields { atomic, .. } | SchemaShape::Map { atomic, .. } => *atomic,
+            SchemaShape::List { merge, .. } => *merge == Merge::Whole,
+            SchemaShape::Leaf(of) => *of != Type::Any,
+        }
+    }
+
     /// Whether the API server refuses `null` here: the schema has another type, and no default that takes its place.
     pub(crate) fn refuses_null(self) -> bool {
         let Self::Known(node) = self else { return false };

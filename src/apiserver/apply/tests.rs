@@ -108,6 +108,14 @@ fn a_null_for_a_field_of_another_manager_is_a_conflict_too() {
         json!({"b": {"c": 1}}),
         "a map is merged as an empty one"
     );
+    // Seen with Kubernetes 1.34: `resources` of a ClusterResourceSet, patched empty through v1beta1 and left out since.
+    let absent = |spec: Value| {
+        let left_out =
+            self::live(json!({"a": 1}), json!({"f:a": {}}), json!({"f:whole": {}, "f:set": {}, "f:labels": {}}));
+        applied(&left_out, spec, HELM)
+    };
+    assert!(matches!(absent(json!({"a": 1, "whole": null})), Applied::Conflict { .. }), "it is added");
+    assert!(matches!(absent(json!({"a": 1, "set": null, "labels": null})), Applied::Merged(_)));
     let own = json!({"a": null, "replicas": 3});
     assert_eq!(spec(applied(&live, own, HELM)), json!({"replicas": 3}), "its own field it takes away");
 }
