@@ -52,14 +52,7 @@ impl Finds {
         text("came.json", &pretty(&came));
         let edits: Vec<String> =
             write.edits.iter().map(|edit| json!(edit).to_string().chars().take(300).collect()).collect();
-        let place = format!(
-            "seed {} step {} {:?} {:?} {:?}",
-            script.seed,
-            script.steps.len(),
-            script.shape,
-            script.writer,
-            write.way
-        );
+        let place = format!("{} {:?}", script.place(), write.way);
         let entry = format!("- {name}: {place}: {line}\n  - {}\n", edits.join("\n  - "));
         let index = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("INDEX.md"));
         index.and_then(|mut index| index.write_all(entry.as_bytes())).expect("the index can be written");

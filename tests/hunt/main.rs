@@ -66,6 +66,13 @@ pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
 }
 
+impl Script {
+    /// Where it is now, and who writes to what.
+    pub(crate) fn place(&self) -> String {
+        format!("seed {} step {} {:?} {:?}", self.seed, self.steps.len(), self.shape, self.writer)
+    }
+}
+
 /// One change that was played.
 pub(crate) struct Played {
     pub(crate) forecast: Forecast,
@@ -217,14 +224,8 @@ impl Hunt {
             let allowed = || stage.decision(&objects, write.way, &user.kubeconfig) == "allow";
             if (0..3).all(|_| allowed() && held()) {
                 let (group, resource) = &user.kept;
-                let line = format!(
-                    "seed {} step {} {:?} {:?} {}: held, and allowed to who may not read {resource} of {group:?}",
-                    script.seed,
-                    script.steps.len(),
-                    script.shape,
-                    script.writer,
-                    write.class
-                );
+                let (place, class) = (script.place(), &write.class);
+                let line = format!("{place} {class}: held, and allowed to who may not read {resource} of {group:?}");
                 say(&format!("! {line}"));
                 self.blind.lock().expect("no thread panics with it").push(line);
             }
@@ -234,12 +235,10 @@ impl Hunt {
     /// Notes how a change fared, and keeps it where the forecast was wrong.
     fn tell(&self, script: &Script, write: &Write, played: &Played) {
         let line = score::line(&played.forecast, &played.outcome);
-        let place = format!("seed {} step {}", script.seed, script.steps.len());
         let mark = if played.mark == Mark::Agrees { " " } else { "!" };
         say(&format!(
-            "{mark} {place} {:?} {:?} {} {}: {line}; {:.1} s, of which asked {:.1} s and written {:.1} s",
-            script.shape,
-            script.writer,
+            "{mark} {} {} {}: {line}; {:.1} s, of which asked {:.1} s and written {:.1} s",
+            script.place(),
             write.class,
             played.mark.word(),
             played.took.as_secs_f64(),
