@@ -171,11 +171,11 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let versions = Versions { live: before.live, rendered, last };
     let entries: Vec<Ownership> = entries.into_iter().map(|entry| versions.entry(entry)).collect();
     let is_moved = comes_from_another(before.live, rendered, applier);
-    let keeps = match () {
-        () if !goes_through_another(before.live, rendered, applier) => Keeps::All,
-        () if !before.definition.has_older_versions() => Keeps::Lists,
-        () if is_moved => Keeps::Nothing,
-        () => Keeps::Foreign,
+    let keeps = match goes_through_another(before.live, rendered, applier) {
+        false => Keeps::All,
+        true if !before.definition.has_older_versions() => Keeps::Lists,
+        true if is_moved => Keeps::Nothing,
+        true => Keeps::Foreign,
     };
     match apply_owned((before.live, entries), (rendered, &read), schema, applier, keeps) {
         Applied::Merged(mut predicted) => {

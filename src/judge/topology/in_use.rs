@@ -120,8 +120,10 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
             Some((Effect::Rollout, says))
         }
         InUse::Object(key, live) => {
-            let version = text(live, "/apiVersion").unwrap_or_default();
-            let have = normal_spec(stage, (name, version), part.role, &json!({"template": {"spec": live.get("spec")}}));
+            // It is in the superset form already, whichever version it says, so that nothing moves in it any more.
+            let version = format!("{}/v1beta2", key.group);
+            let have =
+                normal_spec(stage, (name, &version), part.role, &json!({"template": {"spec": live.get("spec")}}));
             let mut new = Value::clone(live);
             let drift = drift(stage, part, &made.spec, &have);
             if let Some((_, wanted)) = &drift {
