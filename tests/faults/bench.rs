@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -85,7 +86,7 @@ impl Bench {
         assert!(status.success());
     }
 
-    /// Kills it and starts it again, as it was.
+    /// Kills it and starts it again, as it was; returns when it is ready.
     pub(crate) fn restart(&self) -> Restarted {
         let place = format!("/proc/{}", self.server());
         let read = |name: &str| fs::read_to_string(format!("{place}/{name}")).expect("a living process");
@@ -98,27 +99,36 @@ impl Bench {
         while fs::read_to_string(format!("{place}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        // Meanwhile its port may be somebody's own end of a connection; it listens soon, or ends.
-        for _ in 0..20 {
-            let log = fs::File::create(self.out.join("restarted.log")).expect("a log");
-            let mut child = command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts again");
-            std::thread::sleep(std::time::Duration::from_millis(500));
-            if child.try_wait().expect("a child").is_none() {
-                return Restarted(child);
+        let log = self.out.join("restarted.log");
+        let told = || fs::read_to_string(&log).unwrap_or_default();
+        let end = Instant::now() + Duration::from_mins(5);
+        while Instant::now() < end {
+            let stderr = fs::File::create(&log).expect("a log");
+            let child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("it starts again");
+            let mut restarted = Restarted(child);
+            // Where its port is somebody's own end of a connection meanwhile, it ends; that may be long after it started.
+            while restarted.0.try_wait().expect("a child").is_none() {
+                if self.program("kubectl", &["get", "--raw", "/readyz"]).status.success() {
+                    return restarted;
+                }
+                assert!(Instant::now() < end, "the API server does not get ready again: {}", told());
+                std::thread::sleep(Duration::from_millis(200));
             }
         }
-        panic!("the API server does not start again, see {}", self.out.join("restarted.log").display());
+        panic!("the API server does not start again: {}", told());
     }
 
     /// Runs one of its programs and gives what it prints.
     pub(crate) fn run(&self, program: &str, args: &[&str]) -> String {
-        let output = Command::new(self.bin.join(program))
-            .args(args)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .output()
-            .unwrap_or_else(|error| panic!("{program} runs: {error}"));
+        let output = self.program(program, args);
         assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn program(&self, program: &str, args: &[&str]) -> Output {
+        let mut command = Command::new(self.bin.join(program));
+        command.args(args).env("KUBECONFIG", &self.kubeconfig);
+        command.output().unwrap_or_else(|error| panic!("{program} runs: {error}"))
     }
 
     /// Makes objects.

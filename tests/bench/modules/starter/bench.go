@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -193,6 +194,12 @@ func (b *bench) startAPI() error {
 		return err
 	}
 	server.Path, server.Out, server.Err = path, log, log
+	// A port of its own: who starts the API server again finds it free.
+	port, err := b.ports.take()
+	if err != nil {
+		return err
+	}
+	server.SecureServing.ListenAddr = envtest.ListenAddr{Address: "127.0.0.1", Port: strconv.Itoa(port)}
 	if b.config, err = b.env.Start(); err != nil {
 		return fmt.Errorf("start the API server (logs in %s): %w", filepath.Join(b.out, logFolder), err)
 	}
