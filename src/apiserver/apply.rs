@@ -1,14 +1,16 @@
 //! Server-side apply: what the API server merges, removes and refuses
 //! (structured-merge-diff v6 `merge/update.go`: `Updater.Apply`, `prune`, `update`; `typed/merge.go`: `visitListItems`).
 
+use super::contested::{conflict, last_applied};
 use super::fields::{FieldSet, Ownership, Step, owners};
 use super::merge;
 use super::omitted::without_empty_lists;
 use super::place::{Merging, Place};
+use super::removed::remove;
 use crate::hashed::{HashMap, HashSet};
-use crate::object::{Path, Segment};
+use crate::object::Path;
 use crate::schema::{Merge, SchemaNode};
-use crate::tree::{List, Map, Value};
+use crate::tree::Value;
 
 /// Who applies, and with what power.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +95,7 @@ pub(crate) fn apply_owned(
     if !applier.force {
         // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
         let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
-        let last = if applier.manager == KUBECTL { last_applied(live, &rendered) } else { None };
+        let last = last_applied(live, &rendered, applier.manager);
         // What is sent as null is another value than the one that is there; a conversion drops it, and lists without items.
         let with_nulls = (*sent != rendered).then(|| self::merged(live, sent, root));
         let is_converted = others.iter().any(|entry| entry.is_converted);
@@ -121,17 +123,6 @@ pub(crate) fn before_first_apply(live: &Value, spec: Option<&SchemaNode>) -> Own
         fields: sent_fields(live, Place::Root(spec)),
         is_converted: false,
     }
-}
-
-/// The field manager of `kubectl apply --server-side`.
-const KUBECTL: &str = "kubectl";
-
-/// What `kubectl apply` applied last without the server: where live still is so, an apply under the name of kubectl takes the
-/// field without a conflict (apimachinery `managedfields/internal/lastappliedmanager.go`, since 1.21).
-fn last_applied(live: &Value, rendered: &Value) -> Option<Value> {
-    let text = live.pointer("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration")?.as_str()?;
-    let last: Value = serde_json::from_str(text).ok()?;
-    (last.get("apiVersion") == rendered.get("apiVersion")).then_some(last)
 }
 
 /// Whether an entry is what this applier applied before.
@@ -218,7 +209,7 @@ fn merged_items(old: &[Value], new: &[Value], how: &Merge, place: Place<'_>) -> 
 }
 
 /// Where each step stands; the first place where one stands twice.
-fn places_of(steps: &[Step]) -> HashMap<&Step, usize> {
+pub(super) fn places_of(steps: &[Step]) -> HashMap<&Step, usize> {
     steps.iter().enumerate().rev().map(|(at, step)| (step, at)).collect()
 }
 
@@ -250,192 +241,6 @@ pub(super) fn sent_fields(value: &Value, place: Place<'_>) -> FieldSet {
         _ => set.owned = true,
     }
     set
-}
-
-/// Removes what was applied before and is in no set any more, and says whether nothing is left. What loses its last key
-/// becomes `null` (structured-merge-diff `typed/remove.go`): the API server fills in the default, drops it from `metadata`, and
-/// refuses it in a `spec` that has another type for it; what holds it stays.
-fn remove(
-    value: &mut Value,
-    last: &FieldSet,
-    kept: &FieldSet,
-    (place, path): (Place<'_>, &Path),
-    nulls: &mut Vec<Path>,
-) -> bool {
-    let nothing = FieldSet::default();
-    let (mut dropped, mut nulled) = (false, false);
-    let items = Items::of(value, place);
-    let above = nulls.len();
-    let mut gone: HashSet<&Step> = HashSet::default();
-    for (step, last) in &last.below {
-        let named = place.is_named(step);
-        let Some(inner) = items.child(value, step) else { continue };
-        // An empty list that is merged by item is no field of its own.
-        if is_empty(inner) && matches!(place.step(step).merging(inner), Merging::Items(_)) {
-            continue;
-        }
-        let covered = kept.below.get(step).filter(|kept| named || kept.owned);
-        if covered.is_none() && (named || last.owned) {
-            gone.insert(step);
-            dropped = true;
-            continue;
-        }
-        let kept = covered.or_else(|| kept.below.get(step)).unwrap_or(&nothing);
-        let below = place.step(step);
-        let held = !sent_fields(inner, below).is_empty();
-        let at = match (step.field(), items.0.get(step)) {
-            (Some(key), _) => path.key(key),
-            (None, Some(at)) => path.index(*at),
-            (None, None) => path.clone(),
-        };
-        if remove(inner, last, kept, (below, &at), nulls) {
-            gone.insert(step);
-            nulled = true;
-            if below.refuses_null() {
-                nulls.push(at);
-            }
-        } else if held && (named || last.owned) && sent_fields(inner, below).is_empty() {
-            // What is left holds no field, only lists without items: the server finds it gone.
-            gone.insert(step);
-            dropped = true;
-        }
-    }
-    items.move_up(&mut nulls[above..], path, &gone);
-    items.drop(value, &gone);
-    dropped && !nulled && is_empty(value)
-}
-
-/// Whether a map or a list has nothing in it.
-fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
-}
-
-/// Where the items of a list stand by the step that leads to each; nothing where the value is no such list.
-struct Items(HashMap<Step, usize>);
-
-impl Items {
-    fn of(value: &Value, place: Place<'_>) -> Self {
-        let (Value::Array(items), Merging::Items(how)) = (value, place.merging(&Value::Array(List::default()))) else {
-            return Self(HashMap::default());
-        };
-        // The first one is meant where a step stands twice.
-        Self(items.iter().enumerate().rev().map(|(at, item)| (place.step_to(&how, item), at)).collect())
-    }
-
-    /// The value at one step.
-    fn child<'v>(&self, value: &'v mut Value, step: &Step) -> Option<&'v mut Value> {
-        match (value, step) {
-            (Value::Object(map), Step::Field(key)) => map.get_mut(key),
-            (Value::Array(items), _) => self.0.get(step).and_then(|at| items.get_mut(*at)),
-            _ => None,
-        }
-    }
-
-    /// Gives paths below items the places that these have once the values at some steps are gone.
-    fn move_up(&self, below: &mut [Path], path: &Path, gone: &HashSet<&Step>) {
-        let places: Vec<usize> = gone.iter().filter_map(|step| self.0.get(*step).copied()).collect();
-        for one in below {
-            if let Some(Segment::Index(at)) = one.segments().get(path.segments().len()) {
-                let now = at - places.iter().filter(|place| *place < at).count();
-                let rest = one.segments()[path.segments().len() + 1..].iter().cloned();
-                *one = rest.fold(path.index(now), |path, segment| path.with(segment));
-            }
-        }
-    }
-
-    /// Takes the values at some steps away.
-    fn drop(&self, value: &mut Value, gone: &HashSet<&Step>) {
-        if gone.is_empty() {
-            return;
-        }
-        match value {
-            Value::Object(map) => {
-                let keys: HashSet<&str> = gone.iter().filter_map(|step| step.field()).collect();
-                map.retain(|key, _| !keys.contains(key.as_str()));
-            }
-            Value::Array(items) => {
-                let places: HashSet<usize> = gone.iter().filter_map(|step| self.0.get(*step).copied()).collect();
-                let mut at = 0;
-                items.retain(|_| {
-                    at += 1;
-                    !places.contains(&(at - 1))
-                });
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The first other manager that owns a field to which another value is given; `last` is what may be taken all the same.
-fn conflict<'e, 'm>(
-    (live, last): (&Value, Option<&Value>),
-    written: impl Fn(&Ownership) -> &'m Value,
-    mut others: impl Iterator<Item = &'e Ownership>,
-    root: Place<'_>,
-) -> Option<Applied> {
-    others.find_map(|entry| {
-        let mut paths = Vec::new();
-        contested((Some(live), last), written(entry), entry, &entry.fields, (root, &Path::root()), &mut paths);
-        (!paths.is_empty()).then(|| Applied::Conflict { manager: entry.manager.clone(), paths })
-    })
-}
-
-/// Collects the places that a set owns and whose value becomes another one. A place that is not there may be owned all the same: what a
-/// webhook or a conversion leaves out of an object stays with whoever sent it (structured-merge-diff v6 `merge/update.go`, `update`, which
-/// compares with what is modified and what is added).
-fn contested(
-    (live, last): (Option<&Value>, Option<&Value>),
-    merged: &Value,
-    entry: &Ownership,
-    owned: &FieldSet,
-    (place, path): (Place<'_>, &Path),
-    found: &mut Vec<String>,
-) {
-    if live == Some(merged) {
-        return;
-    }
-    match (place.merging(merged), live, merged) {
-        (Merging::Granular, Some(Value::Object(_)) | None, Value::Object(merged))
-            if live.is_some() || !merged.is_empty() =>
-        {
-            for (key, value) in merged {
-                let step = Step::Field(key.to_string());
-                // The types of the other version leave an empty text out, and what is left out is neither modified nor added. Under a free
-                // key, as of a label, it stays.
-                if entry.is_converted && value.as_str() == Some("") && place.is_named(&step) {
-                    continue;
-                }
-                if let Some(owned) = owned.below.get(&step) {
-                    let both = (live.and_then(|live| live.get(key)), last.and_then(|last| last.get(key)));
-                    contested(both, value, entry, owned, (place.field(key), &path.key(key.as_str())), found);
-                }
-            }
-        }
-        (Merging::Items(how), Some(Value::Array(_)) | None, Value::Array(merged))
-            if live.is_some() || !merged.is_empty() =>
-        {
-            let steps = |items: &[Value]| items.iter().map(|item| place.step_to(&how, item)).collect::<Vec<_>>();
-            let live = live.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            let live_steps = steps(live);
-            let was_at = places_of(&live_steps);
-            let last = last.and_then(Value::as_array);
-            let last_steps = last.map(|last| steps(last)).unwrap_or_default();
-            let last_at = places_of(&last_steps);
-            for (at, item) in merged.iter().enumerate() {
-                let step = place.step_to(&how, item);
-                let before = was_at.get(&step).map(|at| &live[*at]);
-                let last = last_at.get(&step).and_then(|at| last?.get(*at));
-                if let Some(owned) = owned.below.get(&step) {
-                    contested((before, last), item, entry, owned, (place.item(), &path.index(at)), found);
-                }
-            }
-        }
-        // A map or a list that is sent as null is merged as an empty one; what is replaced as a whole is added.
-        (_, None, Value::Null) if !place.is_whole() => {}
-        (_, Some(live), Value::Null) if !matches!(place.merging(live), Merging::Whole) => {}
-        _ if owned.owned && (live.is_none() || last != live) => found.push(path.to_string()),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -231,7 +231,7 @@ mod tests {
             let line = |digit: u32| LINES[code / LINES.len().pow(digit) % LINES.len()];
             let body = [0, 1, 2, 3].map(line).join("\n");
             let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n{body}\ndata:\n  a: b\n");
-            let Ok(stream) = crate::object::Stream::load(&std::sync::Arc::new(text.as_bytes().to_vec())) else {
+            let Ok(stream) = crate::object::Stream::load(&bytes::Bytes::copy_from_slice(text.as_bytes())) else {
                 continue;
             };
             for object in stream.objects.objects().iter().filter(|object| is_plain(object)) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod apply;
+mod contested;
 mod data;
 pub(crate) mod fields;
 pub(crate) mod keep;
@@ -12,6 +13,7 @@ mod name;
 pub(crate) mod omitted;
 pub(crate) mod place;
 mod refused;
+mod removed;
 pub(crate) mod update;
 pub(crate) mod versions;
 

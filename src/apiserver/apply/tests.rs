@@ -137,8 +137,12 @@ fn a_field_that_a_webhook_left_out_still_belongs_to_who_sent_it() {
 
 #[test]
 fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_of_it() {
-    let kubectl =
-        Applier { manager: KUBECTL, adopts_updates: false, migrates: Some("kubectl-client-side-apply"), force: false };
+    let kubectl = Applier {
+        manager: crate::apiserver::contested::KUBECTL,
+        adopts_updates: false,
+        migrates: Some("kubectl-client-side-apply"),
+        force: false,
+    };
     let last = r#"{"apiVersion":"v1","spec":{"a":1,"ref":{"name":"x"}}}"#;
     let live = |a: i64, reference: Value| {
         json!({"apiVersion": "v1", "spec": {"a": a, "ref": reference}, "metadata": {
