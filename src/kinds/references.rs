@@ -46,8 +46,8 @@ enum Way<'a> {
     Spec,
     /// A field.
     Field(&'a Self, &'a str),
-    /// A list item, with the name that it has.
-    Item(&'a Self, usize, Option<&'a str>),
+    /// An item of a list.
+    Item(&'a Self, usize, &'a Value),
 }
 
 impl Way<'_> {
@@ -60,8 +60,9 @@ impl Way<'_> {
                 let role = if is_detour(&role, key) { role } else { format!("{role}.{}", word(key)) };
                 (path.key(key), role)
             }
-            Self::Item(above, place, name) => {
+            Self::Item(above, place, item) => {
                 let (path, role) = above.told();
+                let name = ["class", "name"].iter().find_map(|key| item.get(key).and_then(Value::as_str));
                 let role = name.map_or_else(|| format!("{role}[{place}]"), |name| format!("{role}[{name}]"));
                 (path.index(place), role)
             }
@@ -83,8 +84,7 @@ fn collect(value: &Value, way: &Way<'_>, found: &mut Vec<Reference>) {
         }
         Value::Array(items) => {
             for (place, item) in items.iter().enumerate().filter(|(_, item)| item.is_object() || item.is_array()) {
-                let name = ["class", "name"].iter().find_map(|key| item.get(key).and_then(Value::as_str));
-                collect(item, &Way::Item(way, place, name), found);
+                collect(item, &Way::Item(way, place, item), found);
             }
         }
         _ => {}
@@ -107,8 +107,11 @@ fn word(key: &str) -> &str {
 
 /// Reads a map as a reference.
 fn read(value: &Value, way: &Way<'_>) -> Option<Reference> {
-    let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let Way::Field(_, field) = *way else { return None };
+    if !is_reference_field(field) && field != "dataTemplate" {
+        return None;
+    }
+    let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text("name")?;
     let (kind, group) = match (text("kind"), field) {
         (Some(kind), _) if is_reference_field(field) => {
@@ -261,7 +264,6 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::object::Stream;
@@ -298,7 +300,7 @@ mod tests {
     fn a_field_that_means_a_kind_is_told_by_four_letters() {
         let may = |line: &str| {
             let text = format!("apiVersion: a/v1\nkind: Config\nmetadata:\n  name: a\nspec:\n{line}\n");
-            let stream = Stream::load(&Arc::from(text.into_bytes())).expect("a stream");
+            let stream = Stream::load(&bytes::Bytes::from(text.into_bytes())).expect("a stream");
             // A template of data is neither a Secret nor a ConfigMap.
             may_name_data(&stream.objects.objects()[0]) || line.contains("dataTemplate")
         };
