@@ -19,15 +19,20 @@ use crate::tables::{Recorded, patched, tables};
 const EMPTIED: usize = 3;
 
 /// The kinds that are written.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 16] = [
+    "Cluster",
     "ClusterResourceSet",
     "DevCluster",
     "DevMachineTemplate",
+    "KubeadmConfig",
     "KubeadmConfigTemplate",
     "KubeadmControlPlane",
     "KubeadmControlPlaneTemplate",
+    "Machine",
     "MachineDeployment",
+    "MachineDrainRule",
     "MachineHealthCheck",
+    "MachinePool",
     "MachineSet",
     "RKE2ConfigTemplate",
     "RKE2ControlPlane",
@@ -143,8 +148,8 @@ impl<'s> Player<'s> {
 
     /// The same with one of its maps or lists emptied, or null in its place.
     fn emptied(&mut self, now: &Value) -> Option<Value> {
-        let mut places = Vec::new();
-        collect(&now["spec"], "/spec", &mut places);
+        let mut places = places(now);
+        places.push("/metadata/annotations".to_owned());
         places.retain(|place| now.pointer(place).is_some_and(|value| value.is_object() || value.is_array()));
         let place = if places.is_empty() { return None } else { self.seed.pick(&places).clone() };
         let choice = 1 + self.seed.below(2);
@@ -157,11 +162,9 @@ impl<'s> Player<'s> {
     fn bare(&self, base: &str) -> Value {
         let mut object = tables()[base].line["object"].clone();
         let labels = object["metadata"]["labels"].clone();
-        object["metadata"] = json!({"name": self.name, "namespace": self.space.namespace,
-            "annotations": {"cluster.x-k8s.io/paused": ""}});
-        if labels.is_object() {
-            object["metadata"]["labels"] = labels;
-        }
+        let labels = if labels.is_object() { labels } else { json!({"hunt": "one"}) };
+        object["metadata"] = json!({"name": self.name, "namespace": self.space.namespace, "labels": labels,
+            "annotations": {"cluster.x-k8s.io/paused": "", "hunt/note": "two"}});
         object.as_object_mut().expect("an object").shift_remove("status");
         object
     }
@@ -186,15 +189,14 @@ impl<'s> Player<'s> {
                 patched(&object, patch).filter(|changed| changed["metadata"]["name"] == object["metadata"]["name"]);
             return changed.unwrap_or(object);
         }
-        let mut places = Vec::new();
-        collect(&object["spec"], "/spec", &mut places);
+        let places = places(&object);
         if places.is_empty() {
             return object;
         }
         let place = self.seed.pick(&places).clone();
         let mut changed = object;
-        let (parent, key) = place.rsplit_once('/').expect("a place below the spec");
-        let choice = self.seed.below(6);
+        let (parent, key) = place.rsplit_once('/').expect("a place below the root");
+        let choice = self.seed.below(7);
         match (choice, changed.pointer_mut(parent)) {
             (0, Some(Value::Object(map))) => drop(map.shift_remove(&key.replace("~1", "/").replace("~0", "~"))),
             (0, Some(Value::Array(list))) => {
@@ -219,6 +221,12 @@ impl<'s> Player<'s> {
             (2, Value::String(text)) => text.clear(),
             (3, Value::Array(list)) => self.seed.shuffle(list),
             (4, Value::Array(list)) => list.extend(list.first().cloned()),
+            // Another type, as a value that is not quoted, or a map where a list belongs.
+            (6, Value::String(_)) => *value = json!(7),
+            (6, Value::Number(number)) => *value = json!(number.to_string()),
+            (6, Value::Bool(is)) => *value = json!(is.to_string()),
+            (6, Value::Object(_)) => *value = json!([]),
+            (6, Value::Array(_)) => *value = json!({}),
             (_, Value::String(text)) => text.push('x'),
             (_, Value::Bool(is)) => *is = !*is,
             (_, Value::Number(_)) => *value = json!(self.seed.below(5)),
@@ -299,6 +307,17 @@ impl<'s> Player<'s> {
         drop(pipe);
         Run::of(child.wait_with_output().expect("the program ends"))
     }
+}
+
+/// The places of an object that change: all of its spec, its labels, and an annotation that pauses nothing.
+fn places(object: &Value) -> Vec<String> {
+    let mut places = Vec::new();
+    collect(&object["spec"], "/spec", &mut places);
+    collect(&object["metadata"]["labels"], "/metadata/labels", &mut places);
+    for place in ["/metadata/labels", "/metadata/annotations/hunt~1note"] {
+        places.extend(object.pointer(place).map(|_| place.to_owned()));
+    }
+    places
 }
 
 /// Every place below a value, as JSON pointers.
