@@ -8,7 +8,6 @@ mod question;
 mod set_back;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::apiserver;
 use crate::approval::Approval;
@@ -66,7 +65,7 @@ fn judge_all(question: &Question, world: &World) -> Result<(Judgement, Vec<Stays
     let grounds = Grounds { question, world, rules: &rules, rendered, resolution: &resolution };
     let Conclusion { mut report, approvals, glass, spending, rolling, images } = grounds.judge(prediction);
     report::escape::report(&mut report);
-    let stream = Arc::clone(text.bytes());
+    let stream = text.bytes().clone();
     let judgement =
         Judgement { report, stream, pins: resolution.pins, approvals, glass, spending, images, whole: None };
     Ok((judgement, rolling))

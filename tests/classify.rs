@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use rollgate::facade::host::{Host, HostKind, predict};
 use rollgate::facade::judge::{Scene, classify};
@@ -40,7 +39,7 @@ struct Expected {
 }
 
 fn objects(path: &Path) -> Inventory {
-    let bytes: Arc<Vec<u8>> = std::fs::read(path).expect("a readable file").into();
+    let bytes: bytes::Bytes = std::fs::read(path).expect("a readable file").into();
     Stream::load(&bytes).expect("a stream").objects
 }
 

@@ -2,13 +2,11 @@
 //! read whole.
 #![no_main]
 
-use std::sync::Arc;
-
 use libfuzzer_sys::fuzz_target;
 use rollgate::facade::object::{Key, Stream};
 
 fuzz_target!(|bytes: &[u8]| {
-    let bytes = Arc::new(bytes.to_vec());
+    let bytes = bytes.to_vec().into();
     let Ok(stream) = Stream::load(&bytes) else { return };
     let mut json = String::new();
     let mut keys: Vec<Key> = Vec::new();
@@ -22,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     if json.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
         return;
     }
-    let again = Stream::load(&Arc::new(json.into_bytes())).expect("objects as JSON are a stream");
+    let again = Stream::load(&json.into()).expect("objects as JSON are a stream");
     let found: Vec<Key> = again.objects.objects().iter().map(|object| object.key.clone()).collect();
     assert_eq!(found, keys);
 });

@@ -1,8 +1,7 @@
 //! `rollgate post-render`: nothing on standard output unless the install is allowed, and then the whole stream at once.
 
-use std::sync::Arc;
-
 use anyhow::anyhow;
+use bytes::Bytes;
 
 use super::args::{Colour, PostRenderArgs};
 use super::output::Output;
@@ -16,10 +15,11 @@ use crate::report::{self, Report, human};
 use crate::score::Front;
 use crate::session::{Commit, Commitment, Input, Ready, Session, Setup, Untold, keep_forecast};
 use crate::verdict;
+use crate::world::widen;
 
 pub(super) fn run(args: &PostRenderArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     fault::of_post_renderer(args.common.told());
-    run_for(args, Untold::Refuse, colour, outside, |_, judgement| Ok(Arc::clone(&judgement.stream)))
+    run_for(args, Untold::Refuse, colour, outside, |_, judgement| Ok(judgement.stream.clone()))
 }
 
 /// Judges standard input as a post-renderer does, and writes what `out` makes of it where it is allowed.
@@ -28,7 +28,7 @@ pub(super) fn run_for(
     untold: Untold<'_>,
     colour: Colour,
     outside: &mut Outside<'_>,
-    out: impl FnOnce(&Input, &Judgement) -> Result<Arc<Vec<u8>>, Stop>,
+    out: impl FnOnce(&Input, &Judgement) -> Result<Bytes, Stop>,
 ) -> Result<Exit, Stop> {
     let setup = args.common.setup(untold)?;
     let outputs = setup::outputs(&args.common)?;
@@ -72,6 +72,7 @@ pub(super) fn run_for(
     }
     keep(&commitment, &judgement.report, outside);
     if exit == Exit::Allow {
+        widen(std::io::stdout());
         outside
             .out
             .write_all(&bytes)

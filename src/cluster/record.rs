@@ -1,7 +1,7 @@
 //! The release record in the cluster: found by name where the host said it, else by what live objects say of themselves.
 //! A first install is certain only when the list of records was readable and empty, and no live object speaks against it.
 
-use std::sync::Arc;
+use bytes::Bytes;
 
 use super::call::{CallFault, Caller};
 use super::read::{refused, unread};
@@ -147,7 +147,7 @@ async fn of_release(
         outcome.world.base.kind = BaseKind::FirstInstall;
         return;
     }
-    let load = |text: String| Stream::load(&Arc::from(text.into_bytes()));
+    let load = |text: String| Stream::load(&Bytes::from(text.into_bytes()));
     match load(base.manifest) {
         Ok(stream) => {
             outcome.world.base.kind = BaseKind::Release;

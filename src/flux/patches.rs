@@ -127,13 +127,12 @@ fn entry(out: &mut String, key: &Key, value: &Value, operations: &[Value]) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::object::Stream;
 
     fn objects(text: &str) -> Vec<Object> {
-        Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream").objects.objects().to_vec()
+        Stream::load(&bytes::Bytes::copy_from_slice(text.as_bytes())).expect("a stream").objects.objects().to_vec()
     }
 
     fn said(before: &str, after: &str) -> String {

@@ -1,8 +1,7 @@
 //! What the text of an object tells about refusals and about what it carries, held beside its tree: the text may leave a question open,
 //! but what it denies the tree must deny too.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::is_harmless;
@@ -93,7 +92,7 @@ fn objects(kind: usize, metadata: &[usize], rest: &[usize], head_last: bool, crl
     if crlf {
         text = text.replace('\n', "\r\n");
     }
-    let stream = Stream::load(&Arc::from(text.into_bytes()));
+    let stream = Stream::load(&Bytes::from(text.into_bytes()));
     stream.map(|stream| stream.objects.objects().to_vec()).unwrap_or_default()
 }
 

@@ -267,7 +267,7 @@ fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
 /// The items of a List in one document, as the host reads them.
 fn list(items: &[Value], annotations: &Value) -> crate::object::Inventory {
     let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"annotations": annotations}, "items": items});
-    let bytes = std::sync::Arc::from(list.to_string().replacen('{', "---\n{", 1).into_bytes());
+    let bytes = list.to_string().replacen('{', "---\n{", 1).into();
     crate::object::Stream::load(&bytes).expect("a stream").objects
 }
 

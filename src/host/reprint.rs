@@ -112,7 +112,6 @@ fn print(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
-    use std::sync::Arc;
 
     use super::*;
     use crate::object::Stream;
@@ -140,7 +139,7 @@ mod tests {
             let text = format!(
                 "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, annotations: {{{annotations}}}}}\ndata:\n  a: >\n    b\n      deep\n  list: |\n    b\n      deep\n"
             );
-            let stream = Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
+            let stream = Stream::load(&bytes::Bytes::copy_from_slice(text.as_bytes())).expect("a stream");
             value(&stream.objects.objects()[0], None).expect("a tree").into_owned()
         };
         assert_eq!(rendered("")["data"]["a"], "b\n  deep\n");

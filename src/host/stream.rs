@@ -1,7 +1,6 @@
 //! The rendered objects sorted by what happens to them: compared, compared when referred to, hooks, the rest.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::hook::{self, Role};
 use super::{Host, HostKind, kinds};
@@ -136,7 +135,7 @@ pub(super) fn same_content(one: &Object, other: &Object) -> bool {
 pub(super) fn same_text(one: &Object, other: &Object) -> bool {
     match (&one.body, &other.body) {
         (Body::Text(left, a), Body::Text(right, b)) => {
-            if a == b && Arc::ptr_eq(left, right) {
+            if a == b && left.as_ptr() == right.as_ptr() {
                 return true;
             }
             let (left, right) = (&left[a.start..a.end], &right[b.start..b.end]);

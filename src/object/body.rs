@@ -1,7 +1,6 @@
 //! Where the content of an object is: in the text of a stream, in a tree, or in a list that carried it.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use memchr::{memchr_iter, memmem};
 
 use crate::tree::Value;
@@ -11,7 +10,7 @@ use crate::yaml;
 #[derive(Clone)]
 pub enum Body {
     /// A document of a stream: the stream's bytes and the document's span in them.
-    Text(Arc<Vec<u8>>, yaml::Span),
+    Text(Bytes, yaml::Span),
     /// A tree that is already read (from the API server, a `List`, a World).
     Value(Value),
 }

@@ -266,7 +266,7 @@ mod tests {
     fn debug_output_shows_no_content() {
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "canary"}});
         let tree: Inventory = vec![Object::from_value(secret.clone(), 0).expect("an object")].into();
-        let text: Arc<Vec<u8>> = Arc::from(secret.to_string().into_bytes());
+        let text = bytes::Bytes::from(secret.to_string());
         let stream = crate::object::Stream::load(&text).expect("a stream");
         let bytes = format!("{:?}", b"canary").trim_matches(['[', ']']).to_owned();
         for shown in [format!("{tree:?}"), format!("{stream:#?}"), format!("{stream:?}")] {

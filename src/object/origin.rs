@@ -2,7 +2,8 @@
 //! made it. The spans of the reader say it; only the first key of an everyday document is told by its lines.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
+
+use bytes::Bytes;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -50,7 +51,7 @@ impl Files {
 
     /// Some files as one stream, each a document or more; what has no name came from no file.
     #[must_use]
-    pub fn joined(parts: Vec<(String, Arc<Vec<u8>>)>) -> (Self, Arc<Vec<u8>>) {
+    pub fn joined(parts: Vec<(String, Bytes)>) -> (Self, Bytes) {
         let (mut files, mut all, mut line) = (Self::default(), Vec::new(), 1);
         for (name, bytes) in parts {
             if !all.is_empty() {
@@ -241,7 +242,7 @@ mod tests {
     use crate::object::Stream;
 
     fn located(text: &str, place: usize, path: &str) -> Location {
-        let stream = Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
+        let stream = Stream::load(&Bytes::copy_from_slice(text.as_bytes())).expect("a stream");
         let files = Files::one("a.yaml");
         let path = Path::parse(path).expect("a path");
         Origins::of(&stream.objects.objects()[place], &files).find(&path, None)
@@ -279,7 +280,7 @@ mod tests {
         ] {
             for key in ["apiVersion", "\"apiVersion\"", "'apiVersion'"] {
                 let text = format!("{front}{key}: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
-                let stream = Stream::load(&Arc::new(text.clone().into_bytes())).expect("a stream");
+                let stream = Stream::load(&Bytes::from(text.clone().into_bytes())).expect("a stream");
                 let (object, files) = (&stream.objects.objects()[0], Files::default());
                 let told = Origins::of(object, &files);
                 let mut read = Origins::of(object, &files);
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn an_item_of_a_list_that_is_not_the_rendered_one_is_not_looked_for_by_number() {
-        let stream = Stream::load(&Arc::new(TWO.as_bytes().to_vec())).expect("a stream");
+        let stream = Stream::load(&Bytes::copy_from_slice(TWO.as_bytes())).expect("a stream");
         let files = Files::default();
         let holds = crate::tree::json!({"spec": {"list": [{"name": "live"}, {"name": "x"}, {"name": "y"}]}});
         let path = Path::parse("spec.list[1].name").expect("a path");
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     fn files_keep_their_names_and_lines() {
-        let part = |name: &str, text: &str| (name.to_owned(), Arc::new(text.as_bytes().to_vec()));
+        let part = |name: &str, text: &str| (name.to_owned(), Bytes::from(text.to_owned()));
         let (files, bytes) = Files::joined(vec![part("a", "x: 1\ny: 2\n"), part("b", "z: 3"), part("c", "w: 4\n")]);
         let line_of = |word: &str| {
             let text = String::from_utf8_lossy(&bytes).into_owned();

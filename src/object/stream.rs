@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::body::has_rare_breaks;
 use super::{Body, Carrier, Inventory, Key, LoadError, Object, StreamText};
 use crate::parallel;
@@ -24,7 +26,7 @@ impl Stream {
     ///
     /// # Errors
     /// When a document is not what Kubernetes reads, or is no object; the message names the line.
-    pub fn load(bytes: &Arc<Vec<u8>>) -> Result<Self, LoadError> {
+    pub fn load(bytes: &Bytes) -> Result<Self, LoadError> {
         Self::of_sections(bytes, &yaml::split(bytes)?, &[])
     }
 
@@ -32,7 +34,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Self::load`].
-    pub fn load_beside(bytes: &Arc<Vec<u8>>, other: &StreamText) -> Result<Self, LoadError> {
+    pub fn load_beside(bytes: &Bytes, other: &StreamText) -> Result<Self, LoadError> {
         let sections = yaml::split(bytes)?;
         let known = other.everyday();
         // A document more or less than there moves all that follow it.
@@ -44,14 +46,14 @@ impl Stream {
         };
         let same: Vec<Option<&Object>> = sections.iter().enumerate().map(same).collect();
         match alone(bytes, &sections, &same) {
-            Some((bytes, sections)) => Self::of_sections(&Arc::new(bytes), &sections, &same),
+            Some((bytes, sections)) => Self::of_sections(&bytes.into(), &sections, &same),
             None => Self::of_sections(bytes, &sections, &same),
         }
     }
 
     /// Reads a stream of which these are the documents, as far as they are not known from another one.
     pub(super) fn of_sections(
-        bytes: &Arc<Vec<u8>>,
+        bytes: &Bytes,
         sections: &[yaml::Section],
         known: &[Option<&Object>],
     ) -> Result<Self, LoadError> {
@@ -133,7 +135,7 @@ impl Document {
     }
 
     /// Reads as much of a document as is needed to know what it is.
-    fn read(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Result<Self, LoadError> {
+    fn read(bytes: &Bytes, section: &yaml::Section) -> Result<Self, LoadError> {
         if section.is_blank(bytes) {
             return Ok(Self::Empty);
         }
@@ -154,12 +156,12 @@ impl Document {
             return Ok(Self::Nameless(Object::nameless(value, section.line)?));
         }
         let mut object = Object::from_value(value, section.line)?;
-        object.body = Body::Text(Arc::clone(bytes), section.document);
+        object.body = Body::Text(bytes.clone(), section.document);
         Ok(Self::One(object))
     }
 
     /// Reads a JSON value, which Go does not read as YAML.
-    fn json(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Result<Self, LoadError> {
+    fn json(bytes: &Bytes, section: &yaml::Section) -> Result<Self, LoadError> {
         let fault =
             |_| LoadError::NotAnObject { line: section.line, what: "this JSON value cannot be read".to_owned() };
         let value: Value = serde_json::from_slice(section.document.of(bytes)).map_err(fault)?;
@@ -173,18 +175,12 @@ impl Document {
 }
 
 /// The object of a document whose head tells everything; `None` where the tree has to be read.
-fn by_head(bytes: &Arc<Vec<u8>>, section: &yaml::Section) -> Option<Object> {
+fn by_head(bytes: &Bytes, section: &yaml::Section) -> Option<Object> {
     let document = section.document;
     let head = yaml::head(document.of(bytes))?;
     let key = Key::new(head.api_version, head.kind, head.namespace, head.name);
     let metadata = yaml::Span::new(document.start + head.metadata.start, document.start + head.metadata.end);
-    Some(Object::of_text(
-        key,
-        head.api_version.to_owned(),
-        Body::Text(Arc::clone(bytes), document),
-        section.line,
-        metadata,
-    ))
+    Some(Object::of_text(key, head.api_version.to_owned(), Body::Text(bytes.clone(), document), section.line, metadata))
 }
 
 /// Whether the API server makes the name up.
@@ -239,7 +235,7 @@ mod tests {
     use super::*;
 
     fn load(text: &str) -> Result<Stream, LoadError> {
-        Stream::load(&Arc::new(text.as_bytes().to_vec()))
+        Stream::load(&Bytes::copy_from_slice(text.as_bytes()))
     }
 
     #[test]
@@ -253,11 +249,11 @@ mod tests {
         let document = |name: &str, value: &str| {
             format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
         };
-        let text = |parts: &[String]| -> Arc<Vec<u8>> { Arc::from(parts.concat().into_bytes()) };
+        let text = |parts: &[String]| -> Bytes { parts.concat().into() };
         let all = [document("a", "x"), document("b", "y"), document("c", "z")];
         let other = StreamText::from(text(&all));
-        let of_text = |object: &Object, bytes: &Arc<Vec<u8>>| matches!(&object.body, Body::Text(own, _) if Arc::ptr_eq(own, bytes));
-        let shared = |bytes: &Arc<Vec<u8>>| -> Vec<bool> {
+        let of_text = |object: &Object, bytes: &Bytes| matches!(&object.body, Body::Text(own, _) if own.as_ptr() == bytes.as_ptr());
+        let shared = |bytes: &Bytes| -> Vec<bool> {
             let alone = Stream::load(bytes).expect("a stream");
             let beside = Stream::load_beside(bytes, &other).expect("a stream");
             let told = |stream: &Stream| -> Vec<(Key, usize, Value)> {

@@ -4,13 +4,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use super::{LoadError, Object, Stream};
 use crate::yaml::{self, Section};
 
 /// The text of a stream. Copies share its bytes and what was read of them.
 #[derive(Clone)]
 pub struct StreamText {
-    bytes: Arc<Vec<u8>>,
+    bytes: Bytes,
     read: Arc<Read>,
 }
 
@@ -24,7 +26,7 @@ struct Read {
 impl StreamText {
     /// Its bytes.
     #[must_use]
-    pub const fn bytes(&self) -> &Arc<Vec<u8>> {
+    pub const fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
@@ -55,15 +57,15 @@ impl StreamText {
     }
 }
 
-impl From<Arc<Vec<u8>>> for StreamText {
-    fn from(bytes: Arc<Vec<u8>>) -> Self {
+impl From<Bytes> for StreamText {
+    fn from(bytes: Bytes) -> Self {
         Self { bytes, read: Arc::default() }
     }
 }
 
 impl From<Vec<u8>> for StreamText {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::from(Arc::<Vec<u8>>::from(bytes))
+        Self::from(Bytes::from(bytes))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The way of a write of which both sides are given: it enters where others have been predicted, and is judged as they are.
 
-use std::sync::Arc;
-
 use super::{Conclusion, Fault, Grounds, Judgement, Question};
 use crate::host::{self, Given};
 use crate::late::Resolution;
@@ -28,6 +26,6 @@ pub(crate) fn judge_given(
     let grounds = Grounds { question, world, rules, rendered: &rendered, resolution: &resolution };
     let Conclusion { mut report, approvals, glass, spending, images, .. } = grounds.judge(prediction);
     report::escape::report(&mut report);
-    let (stream, pins) = (Arc::clone(question.stream.bytes()), Vec::new());
+    let (stream, pins) = (question.stream.bytes().clone(), Vec::new());
     Ok(Judgement { report, stream, pins, approvals, glass, spending, images, whole: None })
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::approval::Approval;
 use crate::compare::redact::MarkKey;
 use crate::gate::budget::Spending;
@@ -64,7 +66,7 @@ pub struct Judgement {
     /// What is said.
     pub report: Report,
     /// The stream with late values filled in.
-    pub stream: Arc<Vec<u8>>,
+    pub stream: Bytes,
     /// Pins to record after an allowed run.
     pub pins: Vec<Pin>,
     /// Approvals that it is allowed by, with their places as the policy names them.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow, bail};
+use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -81,7 +82,7 @@ impl Chart {
         tree: Tree<'_>,
         first: bool,
         observer: &dyn Observer,
-    ) -> anyhow::Result<Arc<Vec<u8>>> {
+    ) -> anyhow::Result<Bytes> {
         let mut command = Command::new(&self.helm);
         command.args(["template", &self.release]).arg(chart);
         if let Some(namespace) = &self.namespace {

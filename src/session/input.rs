@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
+use bytes::Bytes;
 
 use super::{Stop, Unseen};
 use crate::object::{Files, StreamText};
@@ -89,7 +89,7 @@ impl Input {
 /// How standard input is called.
 pub(crate) const STDIN: &str = "<stdin>";
 
-fn of_file(file: &Path) -> Result<Arc<Vec<u8>>, Stop> {
+fn of_file(file: &Path) -> Result<Bytes, Stop> {
     let bytes = File::open(file).and_then(whole).with_context(|| format!("cannot read {}", file.display()));
     bytes.map_err(Stop::usage)
 }

@@ -2,9 +2,9 @@
 //! tree that it stands in. A render that fails or gives nothing is an error that carries what the tool said.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use bytes::Bytes;
 use tokio::process::Command;
 
 use super::Observer;
@@ -37,7 +37,7 @@ pub(crate) enum Source {
         /// How it is called.
         name: String,
         /// The stream.
-        bytes: Arc<Vec<u8>>,
+        bytes: Bytes,
     },
 }
 
@@ -110,7 +110,7 @@ impl Source {
             Self::Paths { paths, kustomize } => of_paths(paths, kustomize.as_deref(), tree, observer),
             Self::Chart(chart) => chart.render(tree, first, observer),
             Self::Command(command) => of_command(command, tree, observer),
-            Self::Given { name, bytes } => Ok(Input::unnamed(name.clone(), Arc::clone(bytes))),
+            Self::Given { name, bytes } => Ok(Input::unnamed(name.clone(), bytes.clone())),
         }
     }
 
@@ -179,7 +179,7 @@ fn of_paths(
     {
         return Input::of_stdin().map_err(|stop| stop.error);
     }
-    let mut parts: Vec<(String, Arc<Vec<u8>>)> = Vec::new();
+    let mut parts: Vec<(String, Bytes)> = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
             parts.push((input::STDIN.to_owned(), Input::of_stdin().map_err(|stop| stop.error)?.text.bytes().clone()));
@@ -207,7 +207,7 @@ fn of_paths(
 }
 
 /// The manifests of a folder and of those below it. A chart or a kustomization in it is not taken for manifests.
-fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Arc<Vec<u8>>)>> {
+fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Bytes)>> {
     if there.join(CHART).is_file() {
         bail!("{0} is a chart; say --chart {0} --release NAME", path.display());
     }
@@ -234,12 +234,7 @@ fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(S
 }
 
 /// What a kustomization renders to.
-fn kustomized(
-    path: &Path,
-    told: Option<&Path>,
-    tree: Tree<'_>,
-    observer: &dyn Observer,
-) -> anyhow::Result<Arc<Vec<u8>>> {
+fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>, observer: &dyn Observer) -> anyhow::Result<Bytes> {
     let there = if path.is_absolute() { (tree.place)(path) } else { path.to_owned() };
     let (mut command, verb) = kustomize(told);
     command.arg(&there);
@@ -277,6 +272,6 @@ pub(crate) fn is_kustomization(folder: &Path) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| folder.join(name).is_file())
 }
 
-pub(super) fn read(there: &Path, path: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
+pub(super) fn read(there: &Path, path: &Path) -> anyhow::Result<Bytes> {
     std::fs::File::open(there).and_then(crate::world::whole).with_context(|| format!("cannot read {}", path.display()))
 }

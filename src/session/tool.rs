@@ -2,9 +2,9 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
+use bytes::Bytes;
 use tokio::process::Command;
 
 use super::process::{self, Ended};
@@ -25,7 +25,7 @@ pub(super) fn printed(
     tree: Tree<'_>,
     name: Name<'_>,
     observer: &dyn Observer,
-) -> anyhow::Result<Arc<Vec<u8>>> {
+) -> anyhow::Result<Bytes> {
     let Ended { status, stdout, stderr } = ran(command, tree.folder, name, observer)?;
     let (what, _) = name;
     if !status.success() {

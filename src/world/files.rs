@@ -3,9 +3,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::Host;
@@ -337,7 +337,7 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 /// The bytes of a file.
-fn read(path: &Path) -> Result<Arc<Vec<u8>>, FileError> {
+fn read(path: &Path) -> Result<Bytes, FileError> {
     File::open(path).and_then(super::whole).map_err(|why| FileError::Read { path: path.display().to_string(), why })
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use jiff::Timestamp;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -149,7 +150,7 @@ fn recorded(revision: &Revision, last: &BTreeMap<Key, Object>, objects: &BTreeMa
 
 /// The objects of a manifest by which Machines are made; those without a namespace are in that of the release.
 fn objects(manifest: &str, namespace: &str) -> Option<BTreeMap<Key, Object>> {
-    let stream = Stream::load(&std::sync::Arc::new(manifest.as_bytes().to_vec())).ok()?;
+    let stream = Stream::load(&Bytes::copy_from_slice(manifest.as_bytes())).ok()?;
     let kept = Vec::from(stream.objects).into_iter().filter(|object| is_kept(&object.key));
     let homed = kept.map(|object| {
         let mut value = object.value().ok()?.into_owned();

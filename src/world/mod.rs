@@ -19,7 +19,7 @@ mod view;
 mod whole;
 pub(crate) mod workload;
 
-pub(crate) use whole::whole;
+pub(crate) use whole::{whole, widen};
 
 pub(crate) use coverage::{Asked, Coverage, Extent};
 pub use host::{Host, HostKind, ServerSaid};

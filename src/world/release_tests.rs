@@ -123,7 +123,7 @@ fn records_of_real_helms_are_read() {
             assert_eq!((revision.number, revision.status), (entry.number, entry.status), "{name}");
             assert_eq!((revision.name.as_str(), revision.namespace.as_str()), ("demo", name));
             assert_eq!(revision.method, method, "{name}");
-            let bytes: std::sync::Arc<Vec<u8>> = std::sync::Arc::new(revision.manifest.as_bytes().to_vec());
+            let bytes = bytes::Bytes::copy_from_slice(revision.manifest.as_bytes());
             assert_eq!(crate::object::Stream::load(&bytes).expect("a stream").objects.len(), 7, "{name}");
             assert_eq!(revision.manifest.contains("canReach: 10.0.3.7"), entry.number == 2, "{name}");
         }

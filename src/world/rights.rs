@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn the_read_role_is_that_of_the_documentation() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rbac.yaml");
-        let bytes: std::sync::Arc<Vec<u8>> = std::fs::read(path).expect("the roles").into();
+        let bytes: bytes::Bytes = std::fs::read(path).expect("the roles").into();
         let stream = crate::object::Stream::load(&bytes).expect("a stream");
         let role = stream.objects.objects().iter().find(|object| object.key.name == READ_ROLE).expect("the role");
         let rules = role.value().expect("a tree")["rules"].clone();

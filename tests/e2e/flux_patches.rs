@@ -58,8 +58,9 @@ fn patches_do_what_the_post_renderer_does() {
     let filled = text(ask(&["post-render"], Some(ADDRESS)));
     let patches = text(ask(&["flux", "post-renderers"], Some(ADDRESS)));
     assert!(filled.contains(ADDRESS) && !filled.contains(PLACEHOLDER));
-    let stream =
-        Stream::load(&Arc::new(format!("apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n{patches}").into_bytes()));
+    let stream = Stream::load(&bytes::Bytes::from(
+        format!("apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n{patches}").into_bytes(),
+    ));
     let carried: Value = stream.expect("YAML").objects.objects()[0].value().expect("a map").into_owned().into();
     let expected = objects(&filled);
 

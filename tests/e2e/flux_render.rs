@@ -88,7 +88,7 @@ fn releases(namespace: &str) -> Vec<(&'static str, Value)> {
 
 /// What a stream holds, by kind and name.
 pub(crate) fn objects(text: &str) -> BTreeMap<String, Value> {
-    let stream = Stream::load(&Arc::new(text.as_bytes().to_vec())).expect("a stream");
+    let stream = Stream::load(&bytes::Bytes::copy_from_slice(text.as_bytes())).expect("a stream");
     let objects = stream.objects.objects().iter();
     objects.map(|object| (object.key.to_string(), object.value().expect("an object").into_owned().into())).collect()
 }

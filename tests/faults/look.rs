@@ -20,7 +20,7 @@ pub(crate) async fn look(stream: &str, kubeconfig: &Path, deadline: Duration) ->
 
 /// The same for another release.
 pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, deadline: Duration) -> WorldRead {
-    let bytes: Arc<Vec<u8>> = Arc::new(stream.as_bytes().to_vec());
+    let bytes = bytes::Bytes::copy_from_slice(stream.as_bytes());
     let rendered = Stream::load(&bytes).expect("a stream");
     let env = BTreeMap::from([("KUBECONFIG".to_owned(), kubeconfig.display().to_string())]);
     let host = Host { release: Some(release.to_owned()), namespace: Some(NAMESPACE.to_owned()), ..Host::default() };

@@ -12,7 +12,7 @@ use crate::look::{Verdict, essence, look, verdict};
 /// The rules of one role of the documentation.
 pub(crate) fn rules(role: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rbac.yaml");
-    let bytes: std::sync::Arc<Vec<u8>> = std::fs::read(path).expect("the roles").into();
+    let bytes: bytes::Bytes = std::fs::read(path).expect("the roles").into();
     let stream = rollgate::facade::object::Stream::load(&bytes).expect("a stream");
     let object = stream.objects.objects().iter().find(|object| object.key.name == role).expect("the role");
     Value::from(&object.value().expect("a tree")["rules"]).as_array().expect("rules").clone()

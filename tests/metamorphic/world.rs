@@ -165,7 +165,7 @@ pub(crate) fn judged(stream: Vec<u8>, world: &World) -> Result<Report, Fault> {
 pub(crate) fn through_snapshot(world: World, stream: &[u8]) -> World {
     let saved = serde_json::to_vec(&Snapshot::of(world, &key(), &[])).expect("a snapshot is JSON");
     let Snapshot { mut world, redact, .. } = Snapshot::read(&saved).expect("a snapshot can be read");
-    let rendered = Stream::load(&Arc::new(stream.to_vec())).expect("the stream can be read").objects;
+    let rendered = Stream::load(&bytes::Bytes::from(stream.to_vec())).expect("the stream can be read").objects;
     snapshot::reveal(&mut world, Some(&key()), &redact, &[&rendered]);
     world
 }

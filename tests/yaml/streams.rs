@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::sync::Arc;
 
 use rollgate::facade::host::hook::{Role, role};
 use rollgate::facade::host::{Host, HostKind};
@@ -86,7 +85,7 @@ fn outcome(case: &Case) -> (Outcome, String) {
     // Helm 4 prints folded texts anew before it writes them.
     let with_text = kind != HostKind::Helm4;
     let host = Host { kind: Some(kind), post_rendered: kind == HostKind::Helm4, ..Host::default() };
-    let stream = match Stream::load(&Arc::new(case.text.as_bytes().to_vec())) {
+    let stream = match Stream::load(&bytes::Bytes::copy_from_slice(case.text.as_bytes())) {
         Ok(stream) => stream,
         Err(_) if case.refused => return (Outcome::Same, String::new()),
         Err(error) => {

@@ -120,7 +120,7 @@ fn lines_are_those_of_go() {
         assert_eq!(read(text).expect(text), json, "{text:?}");
     }
     // Go would drop all but the first, empty document.
-    assert!(rollgate::facade::object::Stream::load(&std::sync::Arc::new(b"---\n\r---\na: 1\n".to_vec())).is_err());
+    assert!(rollgate::facade::object::Stream::load(&b"---\n\r---\na: 1\n".to_vec().into()).is_err());
     for refused in ["---# c\na: 1\n", "a: 1\n---\u{a0}x\n", "{\"a\": 1}{\"b\": 2}{"] {
         assert!(read(refused).is_err(), "{refused:?}");
     }

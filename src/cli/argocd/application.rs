@@ -82,13 +82,12 @@ impl Application {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::object::Stream;
 
     fn read(text: &str) -> Result<Application, String> {
-        let bytes: Arc<Vec<u8>> = Arc::new(text.as_bytes().to_vec());
+        let bytes = bytes::Bytes::copy_from_slice(text.as_bytes());
         let stream = Stream::load(&bytes).expect("a stream");
         let object = stream.objects.objects().first().expect("an object").clone();
         assert!(Application::is_one(&object));

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use bytes::Bytes;
 
 use self::application::Application;
 use self::render::{Nowhere, Run, Tools};
@@ -31,7 +32,7 @@ type Found = BTreeMap<String, One>;
 struct One {
     key: Key,
     application: Result<Application, String>,
-    rendered: Result<Arc<Vec<u8>>, Failed>,
+    rendered: Result<Bytes, Failed>,
     /// What was not seen of it.
     unseen: Option<Unseen>,
 }
@@ -82,7 +83,7 @@ fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<
             }
             (Ok(app), Ok(bytes)) => {
                 apart.judged.insert(one.key.clone());
-                jobs.push(job(app, &args.common, (Arc::clone(bytes), one.unseen.as_ref()), None));
+                jobs.push(job(app, &args.common, (bytes.clone(), one.unseen.as_ref()), None));
             }
             (Err(why), _) | (_, Err(Failed { why, .. })) => {
                 apart.judged.insert(one.key.clone());
@@ -90,7 +91,7 @@ fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<
             }
         }
     }
-    let itself = Source::Given { name: side.input.name.clone(), bytes: Arc::clone(side.input.text.bytes()) };
+    let itself = Source::Given { name: side.input.name.clone(), bytes: side.input.text.bytes().clone() };
     // A file with what was rendered before has no Applications in it, and what it has is none of theirs to remove.
     let live = if args.common.live == "cluster" { "cluster" } else { "none" };
     let themselves = CommonArgs { live: live.to_owned(), ..args.common.clone() };
@@ -112,8 +113,7 @@ fn between(
     let tools = tools(args);
     let observer: &Outside<'_> = outside;
     let (old, new) = trees.on_both(|tree, root, _| {
-        let source =
-            source.within(tree).unwrap_or_else(|| Source::Given { name: source.name(), bytes: Arc::default() });
+        let source = source.within(tree).unwrap_or_else(|| Source::Given { name: source.name(), bytes: Bytes::new() });
         Side::of(&source, &tools, tree, root, observer)
     })?;
     if old.found.is_empty() && new.found.is_empty() {
@@ -138,15 +138,14 @@ fn between(
         }
     }
     let notes = (same > 0).then(|| format!("{same} of the Applications render the same in {base} and in the change"));
-    let given =
-        |side: &Side| Source::Given { name: side.input.name.clone(), bytes: Arc::clone(side.input.text.bytes()) };
+    let given = |side: &Side| Source::Given { name: side.input.name.clone(), bytes: side.input.text.bytes().clone() };
     let before = Some((Arc::clone(&trees), given(&old)));
     let jobs = with_themselves(common, given(&new), before, apart, jobs);
     releases::judge(&jobs, notes.into_iter().collect(), args, colour, outside).map(Some)
 }
 
 /// An Application that renders something else: what it rendered, what it renders now, and what was not seen of that.
-type Changed<'a> = (&'a Application, Arc<Vec<u8>>, Arc<Vec<u8>>, Option<&'a Unseen>);
+type Changed<'a> = (&'a Application, Bytes, Bytes, Option<&'a Unseen>);
 
 /// What changes; nothing where it renders the same. An error is why that is not known, one without words where the object itself says
 /// whether something changes.
@@ -163,13 +162,13 @@ fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<
     }
     let is_same_object = old.is_some_and(|(old, _)| old.sources == app.sources);
     let after = match &now.rendered {
-        Ok(after) => Arc::clone(after),
+        Ok(after) => after.clone(),
         Err(failed) if failed.is_elsewhere && is_same_object => return Err(None),
         Err(failed) => return Err(Some(failed.why.clone())),
     };
     let before = match old {
-        None => Arc::default(),
-        Some((_, Ok(before))) => Arc::clone(before),
+        None => Bytes::new(),
+        Some((_, Ok(before))) => before.clone(),
         Some((_, Err(failed))) => return Err(Some(format!("in {base}: {}", failed.why))),
     };
     let unseen = Unseen::between(was.and_then(|was| was.unseen.as_ref()), now.unseen.as_ref());
@@ -186,8 +185,8 @@ fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<
 fn job(
     app: &Application,
     common: &CommonArgs,
-    (after, unseen): (Arc<Vec<u8>>, Option<&Unseen>),
-    before: Option<(Arc<Trees>, Arc<Vec<u8>>)>,
+    (after, unseen): (Bytes, Option<&Unseen>),
+    before: Option<(Arc<Trees>, Bytes)>,
 ) -> Job {
     let name = format!("Application {}", app.title());
     let unread = unseen.map(|unseen| unseen.unread(format!("what {name} renders"), Vec::new()));

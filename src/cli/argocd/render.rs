@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
+use bytes::Bytes;
 use tempfile::NamedTempFile;
 
 use super::application::Application;
@@ -72,7 +72,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When one cannot be rendered as Argo CD would.
-    pub(super) fn render(&self, app: &Application) -> anyhow::Result<Arc<Vec<u8>>> {
+    pub(super) fn render(&self, app: &Application) -> anyhow::Result<Bytes> {
         let mut parts = Vec::new();
         for source in &app.sources {
             self.is_here(app, source)?;
@@ -108,7 +108,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn part(&self, app: &Application, source: &Value, path: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn part(&self, app: &Application, source: &Value, path: &Path) -> anyhow::Result<Bytes> {
         let folder = self.root.join(path);
         self.tree.holds(&folder, path)?;
         ensure!(folder.is_dir(), "there is no such folder");
@@ -128,13 +128,13 @@ impl Run<'_> {
         }
     }
 
-    fn source(&self, source: &Source) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn source(&self, source: &Source) -> anyhow::Result<Bytes> {
         let input = source.render(self.tree, true, self.observer)?;
         self.unseen.borrow_mut().extend(input.unseen);
-        Ok(Arc::clone(input.text.bytes()))
+        Ok(input.text.bytes().clone())
     }
 
-    fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn kustomization(&self, source: &Value, folder: &Path) -> anyhow::Result<Bytes> {
         let said = source.get("kustomize").and_then(Value::as_object).into_iter().flat_map(|map| map.iter());
         if let Some((field, _)) =
             said.filter(|(_, value)| !value.is_null()).find(|(name, _)| name.as_str() != "version")
@@ -144,7 +144,7 @@ impl Run<'_> {
         self.source(&Source::Paths { paths: vec![folder.to_owned()], kustomize: self.tools.kustomize.clone() })
     }
 
-    fn directory(&self, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn directory(&self, source: &Value, folder: &Path) -> anyhow::Result<Bytes> {
         for field in ["include", "exclude"] {
             ensure!(text(source, &format!("/directory/{field}")).is_none(), "directory.{field} is not computed here");
         }
@@ -158,14 +158,14 @@ impl Run<'_> {
         let found = files::manifests(folder)?;
         let paths: Vec<PathBuf> = found.into_iter().filter(|file| is_deep || file.parent() == Some(folder)).collect();
         if paths.is_empty() {
-            return Ok(Arc::default());
+            return Ok(Bytes::new());
         }
         let bytes = self.source(&Source::Paths { paths, kustomize: None })?;
         ensure!(memchr::memmem::find(&bytes, LEFT_OUT.as_bytes()).is_none(), "{LEFT_OUT} leaves a file out");
         Ok(bytes)
     }
 
-    fn chart(&self, app: &Application, source: &Value, folder: &Path) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn chart(&self, app: &Application, source: &Value, folder: &Path) -> anyhow::Result<Bytes> {
         let nothing = Value::Null;
         let helm = source.get("helm").unwrap_or(&nothing);
         let said = helm.as_object().into_iter().flat_map(|map| map.iter());

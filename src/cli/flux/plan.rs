@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use bytes::Bytes;
 
 use super::super::args::{Colour, CommonArgs, PlanArgs};
 use super::super::releases::{self, Job};
@@ -74,8 +75,7 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
     let (mut apart, jobs, notes) = Change { base, old: &old, new: &new, trees: &trees, common: &common }.jobs();
     apart.judged.extend(new.side.rendered.iter().cloned());
     let streams = [("what Flux applies in the base", &old.side.stream), ("what Flux applies", &new.side.stream)];
-    let [was, is] =
-        streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: Arc::new(bytes.clone()) });
+    let [was, is] = streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: bytes.clone().into() });
     if input::is_empty(&new.side.stream) {
         return Err(Stop::usage(anyhow!("there is no manifest below what --flux names")));
     }
@@ -239,8 +239,8 @@ impl Change<'_> {
             Some((_, Some(Err(failed)))) => return Err(Some(format!("in {}: {}", self.base, failed.why))),
             Some(_) => return Err(Some(format!("what it was in {} cannot be rendered", self.base))),
         };
-        let nothing = || Arc::new(Vec::new());
-        let (old, new) = (before.map_or_else(nothing, |before| Arc::clone(&before.bytes)), Arc::clone(&after.bytes));
+        let old = before.map_or_else(Bytes::new, |before| before.bytes.clone());
+        let new = after.bytes.clone();
         let unseen = self.unseen(title, was, now);
         if old == new && unseen.is_none() {
             return Ok(None);

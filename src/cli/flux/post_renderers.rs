@@ -1,7 +1,6 @@
 //! `rollgate flux post-renderers`: what post-render would fill in, as patches that Flux applies itself.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::anyhow;
 
@@ -27,7 +26,7 @@ pub(super) fn run(mut args: PostRenderArgs, colour: Colour, outside: &mut Outsid
                 secret.name
             )));
         }
-        let after = Input::unnamed("the stream with late values", Arc::clone(&judgement.stream));
+        let after = Input::unnamed("the stream with late values", judgement.stream.clone());
         let text = patches(&objects_of(input)?, &objects_of(&after)?).map_err(Stop::usage)?;
         Ok(text.unwrap_or_else(|| NONE.to_owned()).into_bytes().into())
     })

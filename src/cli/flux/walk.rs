@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
+use bytes::Bytes;
 
 use crate::flux::{KUSTOMIZATIONS, substitute};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
@@ -305,7 +305,7 @@ impl Side {
 
     /// Takes over a stream: its objects are given from now on, and its Kustomizations are still to be rendered.
     fn take(&mut self, bytes: &[u8], queue: &mut VecDeque<Object>) -> anyhow::Result<()> {
-        let stream = Stream::load(&Arc::new(bytes.to_vec()))?;
+        let stream = Stream::load(&Bytes::from(bytes.to_vec()))?;
         for object in stream.objects.objects() {
             if object.key.group == KUSTOMIZATIONS && object.key.kind == "Kustomization" {
                 queue.push_back(object.clone());

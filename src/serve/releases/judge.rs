@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
+use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::super::api::{Api, ApiFault};
@@ -124,7 +125,7 @@ impl Judge {
         refuse(&release, &seen.release)?;
         let history = list(&seen.release, "/status/history").next().is_some();
         if removal {
-            return self.asked(&release, Arc::default(), Apart::default());
+            return self.asked(&release, Bytes::new(), Apart::default());
         }
         let (source, artifact) = seen.source.as_ref().ok_or_else(|| anyhow!("its chart is not known"))?;
         release.source = look::as_source(source).ok_or_else(|| anyhow!("the source of its chart has no name"))?;
@@ -166,12 +167,7 @@ impl Judge {
     }
 
     /// Asks about a stream of a release.
-    fn asked(
-        &self,
-        release: &Release,
-        stream: Arc<Vec<u8>>,
-        apart: Apart,
-    ) -> anyhow::Result<(Setup, Ready, Judgement)> {
+    fn asked(&self, release: &Release, stream: Bytes, apart: Apart) -> anyhow::Result<(Setup, Ready, Judgement)> {
         let told = ToldHost {
             kind: Some(HostKind::Flux),
             release: Some(release.release.clone()),
@@ -186,7 +182,7 @@ impl Judge {
             apart: Arc::new(apart),
             ..self.setup.clone()
         };
-        let input = Input::unnamed(format!("HelmRelease {}", release.title()), Arc::clone(&stream));
+        let input = Input::unnamed(format!("HelmRelease {}", release.title()), stream.clone());
         let session = Session { setup: &setup, input: &input, is_hosts: false };
         let stopped = |stop: Stop| stop.error;
         let ready = session.read(&mut Unobserved::default()).map_err(stopped)?;

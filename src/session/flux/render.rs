@@ -2,9 +2,9 @@
 //! nothing that they say is handed on, as it may quote it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
+use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -22,7 +22,7 @@ use crate::yaml;
 #[derive(Debug, Clone)]
 pub(crate) struct Rendered {
     /// The stream.
-    pub bytes: Arc<Vec<u8>>,
+    pub bytes: Bytes,
     /// The name of its chart.
     pub chart: Option<String>,
     /// What a person should know.
