@@ -230,14 +230,11 @@ impl Grounds<'_> {
             .with_shown(question.policy.show.iter().map(String::as_str))
             .with_names(names.chain(late).chain(placeholders));
         resolution.secrets.iter().for_each(|secret| redactor.remember(secret));
-        let mut learned: HashSet<(&Key, &[u8])> = HashSet::default();
-        for object in all().filter(|object| object.key.is_secret()) {
-            // Most Secrets stand on several sides with one text.
-            let is_new = object.text().is_none_or(|text| learned.insert((&object.key, text)));
-            if is_new && let Ok(value) = object.value() {
-                redactor.learn(&object.key, &value);
-            }
-        }
+        let mut secrets: Vec<&Object> = all().filter(|object| object.key.is_secret()).collect();
+        let mut seen: HashSet<(&Key, &[u8])> = HashSet::default();
+        // Most Secrets stand on several sides with one text.
+        secrets.retain(|object| object.text().is_none_or(|text| seen.insert((&object.key, text))));
+        redactor.learn_all(&secrets);
         redactor
     }
 

@@ -10,10 +10,14 @@ use super::packing::stretches;
 use super::stream::Marked;
 use crate::model::Finding;
 use crate::object::{Inventory, Location, Object};
+use crate::parallel;
 use crate::policy::Policy;
 
 /// Digits of the shortest piece of a hash that is looked at; charts cut hashes to eight and more.
 const SHORTEST: usize = 8;
+
+/// Bytes of the stream that one core looks through at a time.
+const PIECE: usize = 1 << 18;
 
 /// A hash in the stream: where it stands.
 type Hashes<'s> = HashMap<&'s [u8], Vec<Range<usize>>>;
@@ -26,7 +30,7 @@ pub(super) fn stale(
     filled: impl Fn(usize) -> bool,
     objects: &Inventory,
 ) -> Vec<Finding> {
-    if policy.late_values.is_empty() {
+    if !(0..policy.late_values.len()).any(&filled) {
         return Vec::new();
     }
     let hashes = hashes(stream);
@@ -87,12 +91,29 @@ fn documents(text: &str) -> Vec<Vec<&str>> {
     ways.into_iter().filter(|_| !body.is_empty()).collect()
 }
 
+/// A text in pieces of about this length, each of which ends with a line.
+fn pieces(text: &[u8], length: usize) -> Vec<Range<usize>> {
+    let (mut pieces, mut start) = (Vec::new(), 0);
+    while start < text.len() {
+        let least = start.saturating_add(length).min(text.len());
+        let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |at| least + at + 1);
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}
+
 /// What looks like a SHA-256 or the beginning of one, by its first digits.
 fn hashes(stream: &[u8]) -> Hashes<'_> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'=');
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let in_piece = |piece: &Range<usize>| {
+        let found = stretches(&stream[piece.clone()], SHORTEST, is_digit);
+        found.map(|found| piece.start + found.start..piece.start + found.end).collect::<Vec<_>>()
+    };
+    let pieces = pieces(stream, PIECE);
     let mut hashes = Hashes::new();
-    for Range { start, end } in stretches(stream, SHORTEST, is_digit) {
+    for Range { start, end } in parallel::pieces(&pieces, stream.len() / SHORTEST, in_piece).into_iter().flatten() {
         let length = end - start;
         let before = start.checked_sub(1).map(|before| &stream[before]);
         let alone = !before.is_some_and(is_word) && !stream.get(end).is_some_and(is_word);
@@ -158,6 +179,17 @@ mod tests {
         ] {
             assert_eq!(hashes(text.as_bytes()).len(), count, "{text}");
         }
+    }
+
+    #[test]
+    fn hashes_of_a_long_stream_are_those_of_its_lines() {
+        let line = |number: usize| format!("  checksum/{number}: {}\n", sha(&number.to_string()));
+        let long: String = (0..3 * PIECE / line(1).len()).map(line).collect();
+        assert!(pieces(long.as_bytes(), PIECE).len() > 2);
+        let found = hashes(long.as_bytes());
+        let places: usize = found.values().map(Vec::len).sum();
+        assert_eq!(places, long.lines().count());
+        assert!(found.values().flatten().all(|place| long[..place.start].ends_with(": ") && place.len() == 64));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::document::{self, Hit, Ways};
 use super::held::written;
 use super::layers::{self, suspect};
 use super::targets::{Finder, Target, Targets};
+use crate::hashed::HashSet;
 use crate::object::{Key, StreamText};
 use crate::parallel;
 use crate::policy::{Policy, ValueType};
@@ -24,11 +25,14 @@ pub(super) struct Marked<'s> {
 }
 
 /// What was found in a stream.
+#[derive(Default)]
 pub(super) struct Found<'s> {
     /// The documents with placeholders.
     pub(super) marked: Vec<Marked<'s>>,
     /// Documents that may hold some and cannot be read, with why.
     pub(super) unreadable: Vec<yaml::Error>,
+    /// Where the documents start that hold none.
+    in_vain: Vec<usize>,
 }
 
 /// A placeholder that is still there after filling in.
@@ -109,8 +113,10 @@ pub fn needed(stream: &StreamText, policy: &Policy) -> BTreeSet<String> {
     let mut values = BTreeSet::new();
     let sections = sections(stream);
     // Most streams show in their first documents all that they need.
+    let mut in_vain = HashSet::default();
     for some in sections.as_deref().unwrap_or_default().chunks(AT_ONCE) {
         let found = look(stream, some, &targets);
+        in_vain.extend(found.in_vain.iter().copied());
         values.extend(found.marked.iter().flat_map(Marked::values));
         if !found.unreadable.is_empty() {
             let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
@@ -120,6 +126,7 @@ pub fn needed(stream: &StreamText, policy: &Policy) -> BTreeSet<String> {
             break;
         }
     }
+    stream.note_in_vain(&targets.words(), in_vain);
     if sections.is_err() {
         let raw = targets.iter().filter(|target| super::token::occurs(stream, target.placeholder));
         values.extend(raw.map(|target| target.value));
@@ -193,11 +200,11 @@ pub(super) fn targets<'p>(policy: &'p Policy, with: &'p [Option<String>]) -> Tar
 /// Looks for placeholders.
 pub(super) fn search<'s>(stream: &'s StreamText, targets: &Targets<'_>) -> Found<'s> {
     if targets.is_empty() {
-        return Found { marked: Vec::new(), unreadable: Vec::new() };
+        return Found::default();
     }
     match sections(stream) {
         Ok(sections) => look(stream, &sections, targets),
-        Err(error) => Found { marked: Vec::new(), unreadable: vec![error] },
+        Err(error) => Found { unreadable: vec![error], ..Found::default() },
     }
 }
 
@@ -211,10 +218,13 @@ fn sections(stream: &StreamText) -> yaml::Result<Vec<(usize, Section)>> {
 }
 
 /// Looks for placeholders in some documents.
-fn look<'s>(stream: &'s [u8], sections: &[(usize, Section)], targets: &Targets<'_>) -> Found<'s> {
+fn look<'s>(stream: &'s StreamText, sections: &[(usize, Section)], targets: &Targets<'_>) -> Found<'s> {
     let scent = targets.scent();
+    // Whoever judges a stream has asked what it needs before.
+    let known = stream.in_vain(&targets.words());
     let looked = parallel::map(sections, |(number, section)| {
-        if !may_hold(section.document.of(stream), &scent, targets) {
+        let is_known = known.is_some_and(|known| known.contains(&section.document.start));
+        if is_known || !may_hold(section.document.of(stream), &scent, targets) {
             return None;
         }
         let tree = match yaml::read_section(stream, section) {
@@ -224,11 +234,12 @@ fn look<'s>(stream: &'s [u8], sections: &[(usize, Section)], targets: &Targets<'
         let hits = document::hits(&tree, |text| layers::spots(text, targets));
         (!hits.is_empty()).then(|| Ok(Marked { number: *number, section: *section, tree, hits }))
     });
-    let mut found = Found { marked: Vec::new(), unreadable: Vec::new() };
-    for one in looked.into_iter().flatten() {
+    let mut found = Found::default();
+    for (one, (_, section)) in looked.into_iter().zip(sections) {
         match one {
-            Ok(marked) => found.marked.push(marked),
-            Err(error) => found.unreadable.push(error),
+            None => found.in_vain.push(section.document.start),
+            Some(Ok(marked)) => found.marked.push(marked),
+            Some(Err(error)) => found.unreadable.push(error),
         }
     }
     found

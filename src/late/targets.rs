@@ -74,6 +74,12 @@ impl<'p> Targets<'p> {
         self.list.is_empty()
     }
 
+    /// The placeholders, in order; none where something is written in their place.
+    pub(super) fn words(&self) -> Vec<&'p str> {
+        let is_looked_for = self.list.iter().all(|target| target.with.is_none());
+        self.list.iter().filter(|_| is_looked_for).map(|target| target.placeholder).collect()
+    }
+
     /// Bytes of the shortest placeholder.
     pub(super) const fn shortest(&self) -> usize {
         self.shortest

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::{LoadError, Object, Stream};
+use crate::hashed::HashSet;
 use crate::yaml::{self, Section};
 
 /// The text of a stream. Copies share its bytes and what was read of them.
@@ -16,11 +17,19 @@ pub struct StreamText {
     read: Arc<Read>,
 }
 
+/// Documents that were looked through for some words and hold none of them, in any spelling.
+struct InVain {
+    words: Vec<String>,
+    /// Where each of these documents starts.
+    starts: HashSet<usize>,
+}
+
 /// What was read of a text, once somebody has asked for it.
 #[derive(Default)]
 struct Read {
     sections: OnceLock<yaml::Result<Vec<Section>>>,
     stream: OnceLock<Result<Stream, LoadError>>,
+    in_vain: OnceLock<InVain>,
 }
 
 impl StreamText {
@@ -46,6 +55,19 @@ impl StreamText {
     pub fn stream(&self) -> Result<&Stream, LoadError> {
         let read = || Stream::of_sections(&self.bytes, self.sections()?, &[]);
         self.read.stream.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// The starts of documents that are known to hold none of these words; `None` where nobody looked for the same ones.
+    pub(crate) fn in_vain(&self, words: &[&str]) -> Option<&HashSet<usize>> {
+        let known = self.read.in_vain.get().filter(|known| !words.is_empty() && known.words == words)?;
+        Some(&known.starts)
+    }
+
+    /// Notes the starts of the documents that hold none of these words. Only the first words are kept: whoever judges a stream looks for
+    /// the same ones again.
+    pub(crate) fn note_in_vain(&self, words: &[&str], starts: HashSet<usize>) {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        self.read.in_vain.get_or_init(|| InVain { words, starts });
     }
 
     /// The object of each document, where that is an everyday one; nothing where nobody has read it yet.

@@ -97,8 +97,25 @@ fn is_plain(text: &str) -> bool {
     is_plain_beside(text, |_| false)
 }
 
+/// Bytes of names of Kubernetes, which are most texts of a long report.
+const NAMES: [bool; 256] = {
+    let mut names = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        names[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'/' | b'_');
+        byte += 1;
+    }
+    names
+};
+
+/// Texts longer than this are rarely names.
+const LONGEST_NAME: usize = 64;
+
 /// The same where some signs may stay.
 fn is_plain_beside(text: &str, stays: fn(char) -> bool) -> bool {
+    if text.len() <= LONGEST_NAME && text.bytes().all(|byte| NAMES[usize::from(byte)]) {
+        return true;
+    }
     let is_shown = |byte: u8| (0x20..0x7f).contains(&byte);
     // Without a branch inside, so that this is vectorised.
     let is_odd = text.bytes().fold(false, |odd, byte| odd | !is_shown(byte));

@@ -6,7 +6,8 @@ use super::harmless::is_form;
 use super::{DEEPEST, Redactor, places, text, views};
 use crate::kinds::contract::SECRET;
 use crate::model::Pair;
-use crate::object::{Key, Path, Route};
+use crate::object::{Key, Object, Path, Route};
+use crate::parallel;
 use crate::tree::Value;
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
@@ -20,6 +21,13 @@ impl Redactor {
         for secret in self.secrets_of(key, object, None) {
             self.notice(&secret);
         }
+    }
+
+    /// The same of many objects; one that cannot be read has none.
+    pub(crate) fn learn_all(&mut self, objects: &[&Object]) {
+        let secrets = |object: &&Object| Some(self.secrets_of(&object.key, object.value().ok()?.as_ref(), None));
+        let found = parallel::map(objects, secrets);
+        found.into_iter().flatten().flatten().for_each(|secret| self.notice(&secret));
     }
 
     /// Remembers one secret text that has a mark of its own wherever it stands: its mark stands for it in other texts, too.

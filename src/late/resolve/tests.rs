@@ -103,6 +103,19 @@ fn comments_are_not_values() {
 }
 
 #[test]
+fn what_was_looked_through_in_vain_is_not_looked_through_for_the_same_words_again() {
+    let stream = StreamText::from(b"a: 1\n---\nb: 55.55.55.55\n---\nc: 66.66.66.66\n".to_vec());
+    let policy = vip_policy();
+    assert_eq!(crate::late::needed(&stream, &policy).len(), 1);
+    let words: Vec<&str> = policy.late_values.iter().flat_map(|late| &late.placeholders).map(String::as_str).collect();
+    let starts = stream.in_vain(&words).expect("it was looked through");
+    assert_eq!(starts.len(), 2);
+    assert!(stream.in_vain(&["66.66.66.66"]).is_none(), "other words may stand there");
+    let resolution = resolve_with(&stream, &Inventory::default(), &policy, &known(), Reach::Cluster);
+    assert!(matches!(resolution.bytes, Cow::Owned(_)), "what stands there is found as before");
+}
+
+#[test]
 fn a_stream_without_placeholders_is_handed_on_as_it_is() {
     let stream = StreamText::from(b"a: 155.55.55.55\n---\n{broken".to_vec());
     let (policy, world) = (vip_policy(), known());
