@@ -8,6 +8,7 @@ mod document;
 mod embedded;
 mod escape;
 mod fields;
+mod filling;
 mod held;
 pub(crate) mod kind;
 mod layers;

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::fields::Kept;
+use super::filling::{self, Closed, Left, Why};
 use super::resolution::{Resolution, Symbolic, Trial};
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
-use super::stream::{self, Closed, Left, Why};
+use super::stream;
 use super::targets::{Target, Targets};
 use super::token::{self, Placeholders};
 use super::{checksums, held, signs};
@@ -65,7 +66,7 @@ pub fn resolve<'s>(
     let trials = let_out(policy, world, objects, &mut settled);
     let mut resolution = told(policy, settled, &found, filled.places);
     resolution.trials = trials;
-    resolution.reasons.extend(stream::closed(&found, &blank, policy).iter().map(unopened));
+    resolution.reasons.extend(filling::closed(&found, &blank, policy).iter().map(unopened));
     let signs = signs::signs(policy, world, objects, &unseen(stream, policy, evidence, &resolution), &resolution.known);
     resolution.reasons.extend(filled.reasons.into_iter().chain(signs.reasons));
     resolution.findings.extend(filled.findings.into_iter().chain(stale).chain(signs.findings));
@@ -134,7 +135,7 @@ fn fill<'s>(
     let mut whole = Filled { bytes: Cow::Borrowed(stream), reasons: Vec::new(), findings: Vec::new(), places };
     let mut out = Vec::new();
     let mut done = 0;
-    let all = parallel::map(&found.marked, |marked| stream::fill(stream, marked, &targets, policy));
+    let all = parallel::map(&found.marked, |marked| filling::fill(stream, marked, &targets, policy));
     for filled in all {
         if let Some(bytes) = filled.bytes {
             out.extend_from_slice(&stream[done..filled.span.start]);
@@ -299,7 +300,7 @@ impl Resolution<'_> {
         };
         let with: Vec<Option<String>> =
             self.reports.iter().map(|report| (!open(report.state)).then(String::new)).collect();
-        let left = stream::left_by_pins(&StreamText::from(bytes.clone()), &stream::targets(policy, &with), policy);
+        let left = filling::left_by_pins(&StreamText::from(bytes.clone()), &stream::targets(policy, &with), policy);
         let reasons = left.iter().map(|left| left_over(policy, left));
         let fresh = reasons.filter(|reason| {
             let same = |other: &&Reason| other.object == reason.object && other.about.path == reason.about.path;
