@@ -72,7 +72,7 @@ pub(super) fn run_for(
     }
     keep(&commitment, &judgement.report, outside);
     if exit == Exit::Allow {
-        widen(std::io::stdout());
+        widen(std::io::stdout(), bytes.len());
         outside
             .out
             .write_all(&bytes)

@@ -147,7 +147,7 @@ async fn of_release(
         outcome.world.base.kind = BaseKind::FirstInstall;
         return;
     }
-    let load = |text: String| Stream::load(&Bytes::from(text.into_bytes()));
+    let load = |text: String| Stream::load(&Bytes::from(text));
     match load(base.manifest) {
         Ok(stream) => {
             outcome.world.base.kind = BaseKind::Release;

@@ -92,7 +92,7 @@ fn objects(kind: usize, metadata: &[usize], rest: &[usize], head_last: bool, crl
     if crlf {
         text = text.replace('\n', "\r\n");
     }
-    let stream = Stream::load(&Bytes::from(text.into_bytes()));
+    let stream = Stream::load(&Bytes::from(text));
     stream.map(|stream| stream.objects.objects().to_vec()).unwrap_or_default()
 }
 

@@ -300,7 +300,7 @@ mod tests {
     fn a_field_that_means_a_kind_is_told_by_four_letters() {
         let may = |line: &str| {
             let text = format!("apiVersion: a/v1\nkind: Config\nmetadata:\n  name: a\nspec:\n{line}\n");
-            let stream = Stream::load(&bytes::Bytes::from(text.into_bytes())).expect("a stream");
+            let stream = Stream::load(&bytes::Bytes::from(text)).expect("a stream");
             // A template of data is neither a Secret nor a ConfigMap.
             may_name_data(&stream.objects.objects()[0]) || line.contains("dataTemplate")
         };

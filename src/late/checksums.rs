@@ -19,6 +19,9 @@ const SHORTEST: usize = 8;
 /// Bytes of the stream that one core looks through at a time.
 const PIECE: usize = 1 << 18;
 
+/// Bytes of a document, about: few documents are looked through in place.
+const DOCUMENT: usize = PIECE / 64;
+
 /// A hash in the stream: where it stands.
 type Hashes<'s> = HashMap<&'s [u8], Vec<Range<usize>>>;
 
@@ -112,8 +115,9 @@ fn hashes(stream: &[u8]) -> Hashes<'_> {
         found.map(|found| piece.start + found.start..piece.start + found.end).collect::<Vec<_>>()
     };
     let pieces = pieces(stream, PIECE);
+    let documents = stream.len() / DOCUMENT;
     let mut hashes = Hashes::new();
-    for Range { start, end } in parallel::pieces(&pieces, stream.len() / SHORTEST, in_piece).into_iter().flatten() {
+    for Range { start, end } in parallel::pieces(&pieces, documents, in_piece).into_iter().flatten() {
         let length = end - start;
         let before = start.checked_sub(1).map(|before| &stream[before]);
         let alone = !before.is_some_and(is_word) && !stream.get(end).is_some_and(is_word);

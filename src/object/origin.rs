@@ -280,7 +280,7 @@ mod tests {
         ] {
             for key in ["apiVersion", "\"apiVersion\"", "'apiVersion'"] {
                 let text = format!("{front}{key}: v1\nkind: ConfigMap\nmetadata:\n  name: a\n");
-                let stream = Stream::load(&Bytes::from(text.clone().into_bytes())).expect("a stream");
+                let stream = Stream::load(&Bytes::from(text.clone())).expect("a stream");
                 let (object, files) = (&stream.objects.objects()[0], Files::default());
                 let told = Origins::of(object, &files);
                 let mut read = Origins::of(object, &files);

@@ -170,8 +170,7 @@ mod tests {
     fn a_word_is_only_ruled_out_where_it_cannot_stand() {
         let object = |line: &str| {
             let text = format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nformat: {line}\n");
-            crate::object::Stream::load(&bytes::Bytes::from(text.into_bytes())).expect("a stream").objects.objects()[0]
-                .clone()
+            crate::object::Stream::load(&bytes::Bytes::from(text)).expect("a stream").objects.objects()[0].clone()
         };
         assert!(object("ignition").may_say("ignition"));
         assert!(object(r#""ig\x6eition""#).may_say("ignition"));

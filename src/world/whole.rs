@@ -13,8 +13,9 @@ use crate::parallel;
 
 /// How much of a file one core reads at a time.
 const PART: usize = 1 << 20;
-/// What is set aside for what has no length, at first and then. Nothing of it is touched before it is filled.
+/// What is set aside at first for what has no length, and what a pipe holds that nobody widened.
 const FIRST: usize = 64 << 10;
+/// What is set aside once it is large. Nothing of it is touched before it is filled.
 const THEN: usize = 16 << 20;
 /// The least that is read into pages of its own. What is larger comes in few large pages where the system has them, as the first touch of
 /// each page costs more than what is read into it.
@@ -36,10 +37,7 @@ fn up_to(mut file: File, most: u64) -> io::Result<Bytes> {
     }
     let mut room = match length.map(usize::try_from) {
         Some(Ok(length)) if length > 0 => known(&mut file, length)?,
-        _ => {
-            widen(&file);
-            Room::of(FIRST)?
-        }
+        _ => Room::of(FIRST)?,
     };
     room.fill_from(&mut file, most)?;
     if memory::weight(room.filled()) > most {
@@ -52,10 +50,10 @@ fn up_to(mut file: File, most: u64) -> io::Result<Bytes> {
 #[cfg(target_os = "linux")]
 const WIDE: usize = 1 << 20;
 
-/// Makes a pipe hold more, where it is one.
-pub(crate) fn widen(pipe: impl AsFd) {
+/// Makes a pipe, where it is one, hold more for so many bytes. One for less stays as it is: a user may have so many wide pipes and no more.
+pub(crate) fn widen(pipe: impl AsFd, length: usize) {
     #[cfg(target_os = "linux")]
-    if rustix::pipe::fcntl_getpipe_size(pipe.as_fd()).is_ok_and(|size| size < WIDE) {
+    if length >= FIRST && rustix::pipe::fcntl_getpipe_size(pipe.as_fd()).is_ok_and(|size| size < WIDE) {
         let _: rustix::io::Result<usize> = rustix::pipe::fcntl_setpipe_size(pipe, WIDE);
     }
 }
@@ -116,7 +114,8 @@ impl Room {
                 Err(error) => return Err(error),
             };
             if is_full {
-                let mut larger = Self::of(filled.saturating_mul(2).max(THEN))?;
+                widen(&*file, filled);
+                let mut larger = Self::of(larger(filled, most).max(filled + count))?;
                 larger.all()[..filled].copy_from_slice(self.filled());
                 larger.all()[filled..filled + count].copy_from_slice(&beyond[..count]);
                 *self = larger;
@@ -136,6 +135,12 @@ impl Room {
             Memory::Large(map) => Bytes::from_owner(map).slice(..filled),
         }
     }
+}
+
+/// What is set aside where so much is filled and more comes: twice as much while it is small, and no more than what is looked at.
+fn larger(filled: usize, most: usize) -> usize {
+    let twice = filled.saturating_mul(2).max(FIRST);
+    if twice < LARGE { twice } else { twice.max(THEN) }.min(most.saturating_add(1))
 }
 
 /// What a file of this length has from where it stands on, read by all cores; the file stands behind it then.
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_long_pipe_is_read_in_parts_to_its_end() {
-        for length in [FIRST, FIRST + 1, (5 << 19) + 7, THEN, THEN + 1] {
+        for length in [FIRST, FIRST + 1, LARGE - 1, LARGE + 7, THEN, THEN + 1] {
             let mut long: Vec<u8> = (0..251).collect::<Vec<u8>>().repeat(length / 251 + 1);
             long.truncate(length);
             let (reader, mut writer) = io::pipe().expect("a pipe");
@@ -230,15 +235,28 @@ mod tests {
         assert_eq!(*room.into_bytes(), *[&long[2..], b"more"].concat());
     }
 
+    #[test]
+    fn no_more_is_set_aside_than_is_looked_at() {
+        let sizes = |most| {
+            std::iter::successors(Some(FIRST), move |filled| Some(larger(*filled, most))).take(9).collect::<Vec<_>>()
+        };
+        let small = [1, 2, 4, 8, 16].map(|times| times * FIRST);
+        assert_eq!(sizes(usize::MAX - 1), [&small[..], &[THEN, 2 * THEN, 4 * THEN, 8 * THEN]].concat());
+        assert_eq!(sizes(LARGE)[5..], [LARGE + 1; 4]);
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_pipe_is_made_wider_and_no_file_is() {
+    fn a_pipe_is_made_wider_for_much_and_no_file_is() {
         let (reader, _writer) = io::pipe().expect("a pipe");
-        widen(&reader);
-        // Who has many pipes already may widen none.
-        let size = rustix::pipe::fcntl_getpipe_size(&reader).expect("a pipe");
-        assert!([WIDE, 16 << 12, 2 << 12, 1 << 12].contains(&size), "{size}");
-        widen(tempfile::tempfile().expect("a file"));
+        let size = || rustix::pipe::fcntl_getpipe_size(&reader).expect("a pipe");
+        let before = size();
+        widen(&reader, FIRST - 1);
+        assert_eq!(size(), before);
+        widen(&reader, FIRST);
+        // Who has many wide pipes already may widen no more.
+        assert!([WIDE, before].contains(&size()), "{}", size());
+        widen(tempfile::tempfile().expect("a file"), WIDE);
     }
 
     #[test]
