@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 use rollgate::facade::object::Stream;
 use serde_json::{Value, json};

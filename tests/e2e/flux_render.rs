@@ -6,7 +6,6 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
