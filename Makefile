@@ -1,3 +1,4 @@
+# make lint    format and lints of everything that CI looks at, the tests too that need a bench (2 minutes)
 # make bench   build the programs of the bench (13 minutes on two cores the first time, seconds after)
 # make e2e     build them, then run the tests against a real management cluster on this machine, and play what walks found (MINUTES=5 walks on)
 #              (four tests at a time: most of their time they wait for controllers)
@@ -18,10 +19,18 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
-.PHONY: help bench e2e forecasts hunt hunt-workers hunt-writes load oracle speed
+.PHONY: help lint bench e2e forecasts hunt hunt-workers hunt-writes load oracle speed
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+lint:
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --features forecasts --test e2e --test faults --test hunt -- -D warnings
+	cargo clippy --locked --test e2e -- -D warnings
+	@# The binary of pipelines holds nothing that only the webhook and the gate use.
+	cargo clippy --locked --no-default-features -- -D warnings
 
 bench:
 	tests/bench/build.sh

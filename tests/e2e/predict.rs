@@ -3,7 +3,6 @@
 //! nobody else writes. ROLLGATE_RECORD_HOSTS=FILE records some of them, to be replayed without the bench: FILE through
 //! `gzip -9n` is testdata/hosts/written.jsonl.gz.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

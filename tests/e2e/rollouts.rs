@@ -11,7 +11,6 @@ use futures_util::TryStreamExt as _;
 use kube::api::WatchEvent;
 use serde_json::{Value, json};
 
-use crate::api::Api;
 use crate::bench::{Bench, Space, bench, say};
 use crate::observe::{CAPI, KUBEADM_CONTROL_PLANE, RKE2_CONTROL_PLANE};
 use crate::servers;
