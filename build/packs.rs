@@ -1,13 +1,14 @@
-//! What each pack says of itself, as a table of the program: which pack is about a kind, which says a word and since which versions its
-//! rules hold is known without reading any of them.
+//! Reads the packs while the program is built: what each says of itself stands in a table, so that which pack is about a kind, which says a
+//! word and since which versions its rules hold is known without reading any of them; the pack itself becomes JSON, which is read fast.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use serde_json::Value;
+
 /// One pack, as far as the table holds it.
-#[derive(Default)]
 struct Pack {
     name: String,
     provider: String,
@@ -17,13 +18,19 @@ struct Pack {
     rules: Vec<String>,
 }
 
-/// Writes the table: the packs by name, and the causes by id with the place of their pack.
+/// Writes each pack as JSON, and the table: the packs by name, and the causes by id with the place of their pack.
 pub(crate) fn write(out: &Path) -> io::Result<()> {
     let mut packs = Vec::new();
+    let folder = out.join("packs");
+    fs::create_dir_all(&folder)?;
     for file in files()? {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        packs.push(read(name, &fs::read_to_string(&file)?)?);
         writeln!(io::stdout(), "cargo::rerun-if-changed={}", file.display())?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let wrong = |what: String| io::Error::other(format!("{}: {what}", file.display()));
+        let pack: Value =
+            serde_saphyr::from_str(&fs::read_to_string(&file)?).map_err(|error| wrong(error.to_string()))?;
+        fs::write(folder.join(&name), pack.to_string())?;
+        packs.push(Pack::read(name, &pack).map_err(wrong)?);
     }
     writeln!(io::stdout(), "cargo::rerun-if-changed=src/providers")?;
     packs.sort_by(|one, other| one.name.cmp(&other.name));
@@ -31,7 +38,8 @@ pub(crate) fn write(out: &Path) -> io::Result<()> {
     for Pack { name, provider, kinds, turns, causes, rules } in &packs {
         writeln!(
             text,
-            "Head {{ name: {name:?}, provider: {provider:?}, kinds: &{kinds:?}, turns: &{turns:?}, causes: &{causes:?}, rules: &{rules:?} }},"
+            "Head {{ name: {name:?}, provider: {provider:?}, kinds: &{kinds:?}, turns: &{turns:?}, causes: &{causes:?}, rules: &{rules:?}, \
+             text: include_str!(concat!(env!(\"OUT_DIR\"), \"/packs/{name}\")) }},"
         )
         .map_err(io::Error::other)?;
     }
@@ -59,41 +67,46 @@ fn files() -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Reads the lines that the table is made of. They are written one way in each pack, which a test of the program holds against what the
-/// pack says when it is read whole.
-fn read(name: String, text: &str) -> io::Result<Pack> {
-    let mut pack = Pack { name, ..Pack::default() };
-    let mut part = "";
-    for line in text.lines() {
-        let plain = |value: &str| value.trim().trim_matches('"').to_owned();
-        if !line.starts_with([' ', '#']) && !line.is_empty() {
-            part = line.split(':').next().unwrap_or_default();
-            if let Some(provider) = line.strip_prefix("provider:") {
-                pack.provider = plain(provider);
-            }
-            continue;
-        }
-        let id = line.strip_prefix("  - id:").map(plain);
-        match part {
-            "kinds" => {
-                let kind =
-                    line.strip_prefix("  - {group:").and_then(|line| line.strip_suffix('}')?.split_once(", kind:"));
-                pack.kinds.extend(kind.map(|(group, kind)| (plain(group), plain(kind))));
-            }
-            "causes" => pack.causes.extend(id),
-            "rules" => pack.rules.extend(id),
-            _ => {}
-        }
-        // What ends with a version ends before the next one.
-        for (key, more) in [("    since:", 0), ("    until:", 1)] {
-            if let Some(version) = line.strip_prefix(key).map(plain) {
-                let (major, minor) = version.split_once('.').ok_or_else(|| io::Error::other(version.clone()))?;
-                let number = |text: &str| text.parse::<u64>().map_err(io::Error::other);
-                pack.turns.push((number(major)?, number(minor)? + more));
+impl Pack {
+    /// What the table holds of a pack; the error names what is missing or of another form.
+    fn read(name: String, pack: &Value) -> Result<Self, String> {
+        let ids = |part: &str| items(pack, part).map(|item| text(item, "id")).collect::<Result<_, String>>();
+        let mut turns = Vec::new();
+        for rule in items(pack, "rules") {
+            // What ends with a version ends before the next one.
+            for (key, more) in [("since", 0), ("until", 1)] {
+                if rule.get(key).is_some() {
+                    let (major, minor) = minor(&text(rule, key)?)?;
+                    turns.push((major, minor + more));
+                }
             }
         }
+        turns.sort_unstable();
+        turns.dedup();
+        let kinds = items(pack, "kinds").map(|kind| Ok((text(kind, "group")?, text(kind, "kind")?)));
+        Ok(Self {
+            name,
+            provider: text(pack, "provider")?,
+            kinds: kinds.collect::<Result<_, String>>()?,
+            turns,
+            causes: ids("causes")?,
+            rules: ids("rules")?,
+        })
     }
-    pack.turns.sort_unstable();
-    pack.turns.dedup();
-    Ok(pack)
+}
+
+/// The items of a list; none where it is not there.
+fn items<'p>(pack: &'p Value, part: &str) -> impl Iterator<Item = &'p Value> {
+    pack.get(part).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The text at a key.
+fn text(of: &Value, key: &str) -> Result<String, String> {
+    of.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| format!("{key} of {of} is no text"))
+}
+
+/// A version such as `1.11`.
+fn minor(version: &str) -> Result<(u64, u64), String> {
+    let numbers = version.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    numbers.ok_or_else(|| format!("{version:?} is no minor version"))
 }

@@ -302,7 +302,7 @@ fn the_newest_version_that_is_known_of_a_provider_has_its_schemas() {
 fn every_provider_has_a_folder_and_a_page() {
     for provider in PROVIDERS {
         assert!(root().join("providers").join(provider.name).is_dir(), "{} has no folder", provider.name);
-        for (pack, _) in provider.packs {
+        for pack in provider.packs {
             let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/rules/{pack}.md"));
             assert!(page.exists(), "{} has no page {}", provider.name, page.display());
         }

@@ -94,7 +94,9 @@ impl<'n> Place<'n> {
         let Step::Field(key) = step else { return false };
         match self {
             Self::Root(_) | Self::Metadata => true,
-            Self::Known(node) => matches!(&node.shape, SchemaShape::Fields { fields, .. } if fields.contains_key(key)),
+            Self::Known(node) => {
+                matches!(&node.shape, SchemaShape::Fields { fields, .. } if fields.contains_key(key.as_str()))
+            }
             _ => false,
         }
     }

@@ -68,8 +68,8 @@ pub struct Provider {
     pub gates: &'static [Gate],
     /// What changed in it with its versions.
     pub changes: &'static [&'static Since],
-    /// Its packs, by name and text, the narrow ones first.
-    pub packs: &'static [(&'static str, &'static str)],
+    /// The names of its packs, which stand in its folder `packs`; the narrow ones first.
+    pub packs: &'static [&'static str],
 }
 
 impl Provider {

@@ -18,7 +18,7 @@ fn page(provider: &Provider) -> String {
         let _: std::fmt::Result =
             write!(out, "\nNewest version that is known: {} v{}.\n", release.name, release.newest);
     }
-    let packs: Vec<String> = provider.packs.iter().map(|(name, _)| format!("[{name}](../rules/{name}.md)")).collect();
+    let packs: Vec<String> = provider.packs.iter().map(|name| format!("[{name}](../rules/{name}.md)")).collect();
     let _: std::fmt::Result = write!(out, "\nRules: {}.\n", packs.join(", "));
     if !provider.kinds.is_empty() {
         out.push_str(

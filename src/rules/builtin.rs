@@ -6,10 +6,8 @@ use std::sync::{LazyLock, OnceLock};
 use super::pack::{Pack, names};
 use crate::kinds::versions::canonical;
 use crate::providers::{PROVIDERS, RELEASES};
-use crate::tree::Value;
-use crate::yaml;
 
-// Heads and causes: made of the packs while the program is built.
+// Heads, each with its pack as JSON, and causes: made of the packs while the program is built.
 include!(concat!(env!("OUT_DIR"), "/packs.rs"));
 
 /// What is said when a pack cannot be read, which a test rules out.
@@ -29,31 +27,27 @@ struct Head {
     causes: &'static [&'static str],
     /// Ids of its rules.
     rules: &'static [&'static str],
+    /// The whole pack.
+    text: &'static str,
 }
 
 /// A pack that is built in.
 #[derive(Debug)]
 pub(super) struct BuiltIn {
     head: &'static Head,
-    text: &'static str,
     pack: OnceLock<Pack>,
 }
 
 /// All of them.
 static PACKS: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
-    let texts = PROVIDERS.iter().flat_map(|provider| provider.packs);
+    let names = PROVIDERS.iter().flat_map(|provider| provider.packs);
     let head = |name: &str| HEADS.binary_search_by(|head| head.name.cmp(name)).ok().and_then(|place| HEADS.get(place));
-    texts.map(|&(name, text)| BuiltIn { head: head(name).expect(TESTED), text, pack: OnceLock::new() }).collect()
+    names.map(|name| BuiltIn { head: head(name).expect(TESTED), pack: OnceLock::new() }).collect()
 });
 
 /// The packs that are built in; none of them is read yet.
 pub(super) fn packs() -> &'static [BuiltIn] {
     &PACKS
-}
-
-/// A text that a test has read.
-fn value(text: &str) -> Value {
-    yaml::read_json(text.as_bytes(), yaml::Span { start: 0, end: text.len() }).expect(TESTED)
 }
 
 /// The pack that has a cause.
@@ -69,7 +63,7 @@ impl BuiltIn {
     /// # Panics
     /// Never in a program that was tested: a test reads each pack.
     pub(super) fn pack(&self) -> &Pack {
-        self.pack.get_or_init(|| Pack::from_value(self.head.name, value(self.text)).expect(TESTED))
+        self.pack.get_or_init(|| serde_json::from_str(self.head.text).expect(TESTED))
     }
 
     /// Its name.
@@ -118,8 +112,28 @@ pub(crate) fn known() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     use super::*;
+    use crate::tree::Value;
+    use crate::yaml;
+
+    #[test]
+    fn a_pack_that_is_built_in_is_what_its_file_says() {
+        let mut read = 0;
+        for provider in Path::new(env!("CARGO_MANIFEST_DIR")).join("src/providers").read_dir().expect("a folder") {
+            let Ok(files) = provider.expect("a folder").path().join("packs").read_dir() else { continue };
+            for file in files.map(|file| file.expect("a file").path()) {
+                let name = file.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+                let of_file = yaml::read_strict(&std::fs::read(&file).expect("a file")).expect("good YAML");
+                let built_in = packs().iter().find(|pack| pack.name() == name).unwrap_or_else(|| panic!("{name}"));
+                assert_eq!(serde_json::from_str::<Value>(built_in.head.text).expect("JSON"), of_file, "{name}");
+                Pack::from_value(&name, of_file).expect("a pack");
+                read += 1;
+            }
+        }
+        assert_eq!(read, packs().len());
+    }
 
     #[test]
     fn the_table_says_of_each_pack_what_the_pack_says() {

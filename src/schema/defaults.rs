@@ -1,5 +1,7 @@
 //! What the API server fills in after a write, and what it refuses as empty (apiextensions-apiserver `pkg/apiserver/schema/defaulting`).
 
+use std::ops::Deref;
+
 use super::{SchemaNode, SchemaShape};
 use crate::hashed::HashSet;
 use crate::object::{Path, Segment};
@@ -11,13 +13,13 @@ pub(crate) fn refilled(value: &mut Value, live: Option<&Value>, node: &SchemaNod
     match (&node.shape, value) {
         (SchemaShape::Fields { fields, .. }, Value::Object(map)) => {
             let live = live.and_then(Value::as_object);
-            drop_nulls(map, |key| fields.get(key));
-            for (key, field) in fields {
+            drop_nulls(map, |key| fields.get(key).map(Deref::deref));
+            for (&key, field) in fields {
                 let before = live.and_then(|live| live.get(key));
                 if let (false, Some(default)) = (map.contains_key(key), &field.default)
                     && (live.is_none() || before.is_some())
                 {
-                    map.insert(key.clone(), default.clone());
+                    map.insert(key, default.clone());
                 }
                 if let Some(value) = map.get_mut(key) {
                     refilled(value, before, field);

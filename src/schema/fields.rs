@@ -9,7 +9,7 @@ use crate::tree::print;
 /// Names and the places below them, in the order of the names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
-    list: Vec<(String, usize)>,
+    list: Vec<(&'static str, usize)>,
     /// A byte of each name: nearly all names are told apart without a look at them.
     prints: Vec<u8>,
 }
@@ -19,7 +19,7 @@ impl Fields {
     pub(crate) fn get(&self, name: &str) -> Option<usize> {
         let wanted = print(name);
         memchr::memchr_iter(wanted, &self.prints)
-            .find_map(|at| self.list.get(at).filter(|(own, _)| own == name).map(|(_, place)| *place))
+            .find_map(|at| self.list.get(at).filter(|(own, _)| *own == name).map(|(_, place)| *place))
     }
 
     /// Whether there is a field of a name.
@@ -33,14 +33,15 @@ impl Fields {
     }
 
     /// Names and places, in the order of the names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.list.iter().map(|(name, place)| (name.as_str(), *place))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.list.iter().copied()
     }
 }
 
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let list: Vec<(String, usize)> = BTreeMap::<String, usize>::deserialize(from)?.into_iter().collect();
+// The names are those of the text that is built in.
+impl Deserialize<'static> for Fields {
+    fn deserialize<D: Deserializer<'static>>(from: D) -> Result<Self, D::Error> {
+        let list: Vec<_> = BTreeMap::<&str, usize>::deserialize(from)?.into_iter().collect();
         let prints = list.iter().map(|(name, _)| print(name)).collect();
         Ok(Self { list, prints })
     }

@@ -132,7 +132,7 @@ fn filled(node: &crate::schema::SchemaNode, depth: usize) -> Value {
     match &node.shape {
         _ if depth > 12 => json!("5m"),
         SchemaShape::Fields { fields, .. } => {
-            Value::Object(fields.iter().map(|(key, field)| (key.clone(), filled(field, depth + 1))).collect())
+            Value::Object(fields.iter().map(|(key, field)| (*key, filled(field, depth + 1))).collect())
         }
         SchemaShape::Map { values, .. } => json!({"key": filled(values, depth + 1)}),
         SchemaShape::List { items, .. } => json!([filled(items, depth + 1)]),

@@ -1,6 +1,8 @@
 //! One place of a schema, as those ask who merge and compare.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::OnceLock;
 
 use super::table::{self, CrdNode};
 use crate::tree::Value;
@@ -24,7 +26,7 @@ pub enum SchemaShape {
     /// Named fields.
     Fields {
         /// The fields.
-        fields: BTreeMap<String, SchemaNode>,
+        fields: BTreeMap<&'static str, Below>,
         /// Whether they are written as a whole.
         atomic: bool,
         /// Whether other names are kept too.
@@ -33,14 +35,14 @@ pub enum SchemaShape {
     /// Any keys, with values of one shape.
     Map {
         /// The shape of the values.
-        values: Box<SchemaNode>,
+        values: Below,
         /// Whether it is written as a whole.
         atomic: bool,
     },
     /// A list.
     List {
         /// The shape of the items.
-        items: Box<SchemaNode>,
+        items: Below,
         /// How two lists become one.
         merge: Merge,
     },
@@ -82,8 +84,39 @@ pub enum Type {
     Any,
 }
 
-impl From<&CrdNode> for SchemaNode {
-    fn from(node: &CrdNode) -> Self {
+/// The place below another one, made when somebody comes to it: an object has few of the places that its schema knows.
+#[derive(Debug, Clone)]
+pub struct Below {
+    place: Option<usize>,
+    node: OnceLock<Box<SchemaNode>>,
+}
+
+impl Below {
+    /// A place of the table; any value where it names none.
+    const fn of(place: Option<usize>) -> Self {
+        Self { place, node: OnceLock::new() }
+    }
+}
+
+impl Deref for Below {
+    type Target = SchemaNode;
+
+    fn deref(&self) -> &SchemaNode {
+        self.node.get_or_init(|| {
+            let node = self.place.and_then(table::node);
+            Box::new(node.map_or_else(SchemaNode::any, SchemaNode::from))
+        })
+    }
+}
+
+impl From<SchemaNode> for Below {
+    fn from(node: SchemaNode) -> Self {
+        Self { place: None, node: OnceLock::from(Box::new(node)) }
+    }
+}
+
+impl From<&'static CrdNode> for SchemaNode {
+    fn from(node: &'static CrdNode) -> Self {
         Self {
             shape: SchemaShape::from(node),
             default: node.default.clone(),
@@ -93,29 +126,27 @@ impl From<&CrdNode> for SchemaNode {
     }
 }
 
-impl From<&CrdNode> for SchemaShape {
-    fn from(node: &CrdNode) -> Self {
-        let below = |place: usize| table::node(place).map_or_else(SchemaNode::any, SchemaNode::from);
+impl From<&'static CrdNode> for SchemaShape {
+    fn from(node: &'static CrdNode) -> Self {
         if node.kind == "x" {
             let is_amount = node.pattern.as_ref().is_some_and(|pattern| pattern.contains("KMGTPE"));
             return Self::Leaf(if is_amount { Type::Quantity } else { Type::IntOrString });
         }
-        if let Some(values) = node.others {
-            return Self::Map { values: Box::new(below(values)), atomic: node.atomic };
+        if node.others.is_some() {
+            return Self::Map { values: Below::of(node.others), atomic: node.atomic };
         }
         if node.kind == "a" {
-            let items = Box::new(node.items.map_or_else(SchemaNode::any, below));
-            let merge = match node.list.as_deref() {
+            let merge = match node.list {
                 Some("set") => Merge::Set,
                 Some("map") => Merge::Keys(node.keys.clone()),
                 _ => Merge::Whole,
             };
-            return Self::List { items, merge };
+            return Self::List { items: Below::of(node.items), merge };
         }
         if node.fields.is_empty() {
             return Self::Leaf(Type::of(node));
         }
-        let fields = node.fields.iter().map(|(name, place)| (name.to_owned(), below(place))).collect();
+        let fields = node.fields.iter().map(|(name, place)| (name, Below::of(Some(place)))).collect();
         Self::Fields { fields, atomic: node.atomic, open: node.open }
     }
 }
@@ -123,7 +154,7 @@ impl From<&CrdNode> for SchemaShape {
 impl Type {
     /// The type of a place without named fields.
     fn of(node: &CrdNode) -> Self {
-        match (node.kind.as_str(), node.format.as_deref()) {
+        match (node.kind, node.format) {
             _ if node.open => Self::Any,
             // An object without fields keeps none.
             ("o", _) => Self::Empty,
@@ -148,7 +179,7 @@ impl SchemaNode {
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&Self> {
         match &self.shape {
-            SchemaShape::Fields { fields, .. } => fields.get(key),
+            SchemaShape::Fields { fields, .. } => fields.get(key).map(Deref::deref),
             SchemaShape::Map { values, .. } => Some(values),
             _ => None,
         }

@@ -15,7 +15,7 @@ use crate::tree::Value;
 pub(crate) struct CrdNode {
     /// Type: `o`bject, `a`rray, `s`tring, `i`nteger, `n`umber, `b`oolean, `x` number or text, `*` anything.
     #[serde(rename = "t")]
-    pub(crate) kind: String,
+    pub(crate) kind: &'static str,
     /// Fields.
     #[serde(rename = "p", default)]
     pub(crate) fields: Fields,
@@ -27,7 +27,7 @@ pub(crate) struct CrdNode {
     pub(crate) items: Option<usize>,
     /// Fields that must be there.
     #[serde(rename = "q", default)]
-    pub(crate) required: Vec<String>,
+    pub(crate) required: Vec<&'static str>,
     /// Values that are allowed.
     #[serde(rename = "e")]
     pub(crate) one_of: Option<Vec<Value>>,
@@ -36,7 +36,7 @@ pub(crate) struct CrdNode {
     pub(crate) pattern: Option<String>,
     /// Format of a text or number.
     #[serde(rename = "f")]
-    pub(crate) format: Option<String>,
+    pub(crate) format: Option<&'static str>,
     /// Least and most.
     #[serde(rename = "v", default)]
     pub(crate) value: (Option<f64>, Option<f64>),
@@ -69,7 +69,7 @@ pub(crate) struct CrdNode {
     pub(crate) keys: Vec<String>,
     /// `map`, `set` or `atomic`.
     #[serde(rename = "y")]
-    pub(crate) list: Option<String>,
+    pub(crate) list: Option<&'static str>,
     /// Validation rules.
     #[serde(rename = "w", default)]
     pub(crate) rules: Vec<Word>,

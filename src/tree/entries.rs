@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{Text, Value};
 
-/// Up to this many entries are looked through one by one: keys are short and mostly differ in their length or first bytes.
-const FEWEST: usize = 5;
+/// Up to this many entries are looked through one by one.
+const FEWEST: usize = 2;
 /// Up to this many are looked through by a byte of each.
 const FEW: usize = 16;
 

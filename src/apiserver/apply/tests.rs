@@ -19,18 +19,18 @@ fn number() -> SchemaNode {
 }
 
 fn list(items: SchemaNode, merge: Merge) -> SchemaNode {
-    place(SchemaShape::List { items: Box::new(items), merge })
+    place(SchemaShape::List { items: items.into(), merge })
 }
 
 /// Named fields, written as a whole or one by one.
-fn fields<const N: usize>(fields: [(&str, SchemaNode); N], atomic: bool) -> SchemaNode {
-    let fields = fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect();
+fn fields<const N: usize>(fields: [(&'static str, SchemaNode); N], atomic: bool) -> SchemaNode {
+    let fields = fields.into_iter().map(|(name, node)| (name, node.into())).collect();
     place(SchemaShape::Fields { fields, atomic, open: false })
 }
 
 /// A schema with one of each sort of place.
 fn schema() -> SchemaNode {
-    let texts = || place(SchemaShape::Map { values: Box::new(text()), atomic: false });
+    let texts = || place(SchemaShape::Map { values: text().into(), atomic: false });
     let named = fields([("name", text()), ("value", text())], false);
     fields(
         [
@@ -269,7 +269,7 @@ fn a_list_without_items_contests_no_field_that_another_version_leaves_out() {
 
 #[test]
 fn an_empty_map_in_an_item_is_refused_at_its_place() {
-    let texts = place(SchemaShape::Map { values: Box::new(text()), atomic: false });
+    let texts = place(SchemaShape::Map { values: text().into(), atomic: false });
     let item = fields([("name", text()), ("labels", texts)], false);
     let schema = fields([("items", list(item, Merge::Keys(vec!["name".to_owned()])))], false);
     let owned = |name: &str| {

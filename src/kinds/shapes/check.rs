@@ -48,7 +48,7 @@ fn check(shape: &CrdNode, (value, other): (&Value, Option<&Value>), at: &Route<'
         return;
     }
     if !type_fits(shape, value) {
-        out.push((at.to_path(), format!("must be {}", type_word(&shape.kind))));
+        out.push((at.to_path(), format!("must be {}", type_word(shape.kind))));
         return;
     }
     if let Some(list) = &shape.one_of
@@ -106,7 +106,7 @@ fn fixed(shape: &CrdNode, old: &Value, new: &Value, at: &Route<'_>, out: &mut Ve
 
 /// Whether a value has the type.
 fn type_fits(shape: &CrdNode, value: &Value) -> bool {
-    match shape.kind.as_str() {
+    match shape.kind {
         "o" => value.is_object(),
         "a" => value.is_array(),
         "s" => value.is_string(),
@@ -151,7 +151,7 @@ fn check_text(shape: &CrdNode, text: &str, at: &Route<'_>, out: &mut Vec<(Path, 
     {
         out.push((at.to_path(), format!("must match {pattern}")));
     }
-    let wrong = match shape.format.as_deref() {
+    let wrong = match shape.format {
         Some("date-time") => {
             text.parse::<Timestamp>().is_err().then_some("must be a time such as 2025-06-01T00:00:00Z")
         }
@@ -198,7 +198,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// Checks a number.
 fn check_number(shape: &CrdNode, number: f64, at: &Route<'_>, out: &mut Vec<(Path, String)>) {
-    let (least, most) = match shape.format.as_deref() {
+    let (least, most) = match shape.format {
         Some("int32") => (Some(f64::from(i32::MIN)), Some(f64::from(i32::MAX))),
         _ => (None, None),
     };
@@ -231,7 +231,7 @@ fn check_list<'v>(
     out.extend(within(shape.count, list.len(), "items").map(|fault| (at.to_path(), fault)));
     let at_key = |item: &'v Value, key: &str| item.get(key).unwrap_or(&Value::Null);
     let keyed = |item: &'v Value| -> Vec<&'v Value> { shape.keys.iter().map(|key| at_key(item, key)).collect() };
-    let is_repeated = match shape.list.as_deref() {
+    let is_repeated = match shape.list {
         Some("map") => repeats(list.iter().map(keyed)),
         Some("set") => repeats(list.iter()),
         _ => false,

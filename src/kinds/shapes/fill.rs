@@ -171,7 +171,7 @@ fn round_trip(shape: &CrdNode, value: &Value, pointers: &[&str]) -> Option<Value
                 draft.keep(|key, child| {
                     let is_time = || {
                         let below = shape.fields.get(key).and_then(node);
-                        below.is_some_and(|below| below.format.as_deref() == Some("date-time"))
+                        below.is_some_and(|below| below.format == Some("date-time"))
                     };
                     // Go reads null as nothing, and writes nothing again.
                     let is_nothing = child.is_null() && shape.fields.contains_key(key);
@@ -199,7 +199,7 @@ fn round_trip(shape: &CrdNode, value: &Value, pointers: &[&str]) -> Option<Value
 
 /// The zero value of a scalar that is no pointer.
 fn scalar_zero(shape: &CrdNode) -> Option<Value> {
-    match shape.kind.as_str() {
+    match shape.kind {
         "s" => Some(Value::from("")),
         "i" | "n" => Some(Value::from(0)),
         "b" => Some(Value::Bool(false)),
@@ -232,8 +232,8 @@ fn write_zeros(shape: &CrdNode, value: &Value, blocks: &[&str]) -> Option<Value>
 /// Adds the zero values that Go cannot leave out: fields that must be there and are no pointers.
 fn zeros(shape: &CrdNode, draft: &mut Draft<'_>) {
     // A pointer that is required and not there stays away, and the schema refuses it.
-    for key in shape.required.iter().filter(|key| *key != "rolloutStrategy") {
-        let zero = shape.fields.get(key).and_then(node).and_then(|below| match below.kind.as_str() {
+    for key in shape.required.iter().filter(|key| **key != "rolloutStrategy") {
+        let zero = shape.fields.get(key).and_then(node).and_then(|below| match below.kind {
             // A map of free keys is nil, and null is no value.
             "o" => below.others.is_none().then(|| Value::Object(Map::new())),
             _ => scalar_zero(below),

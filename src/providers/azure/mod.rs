@@ -52,12 +52,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",
     kinds: KINDS,
     gates: GATES,
-    packs: &[
-        ("azure", include_str!("packs/azure.yaml")),
-        ("azure-pools", include_str!("packs/azure-pools.yaml")),
-        ("azure-managed", include_str!("packs/azure-managed.yaml")),
-        ("azure-managed-pools", include_str!("packs/azure-managed-pools.yaml")),
-        ("azure-aso", include_str!("packs/azure-aso.yaml")),
-    ],
+    packs: &["azure", "azure-pools", "azure-managed", "azure-managed-pools", "azure-aso"],
     ..Provider::EMPTY
 };

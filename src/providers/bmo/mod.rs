@@ -60,9 +60,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     groups: &["metal3.io"],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[
-        ("metal3-hosts", include_str!("packs/metal3-hosts.yaml")),
-        ("metal3-hosts-others", include_str!("packs/metal3-hosts-others.yaml")),
-    ],
+    packs: &["metal3-hosts", "metal3-hosts-others"],
     ..Provider::EMPTY
 };

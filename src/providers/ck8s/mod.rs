@@ -38,6 +38,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "ck8s",
     title: "Canonical Kubernetes: its control plane, by its mirror, and what its webhooks write; both were run.",
     kinds: KINDS,
-    packs: &[("ck8s", include_str!("packs/ck8s.yaml"))],
+    packs: &["ck8s"],
     ..Provider::EMPTY
 };

@@ -30,10 +30,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "cloudstack",
     title: "Cluster API Provider CloudStack: its webhooks were run.",
     kinds: KINDS,
-    packs: &[
-        ("cloudstack", include_str!("packs/cloudstack.yaml")),
-        ("cloudstack-machines", include_str!("packs/cloudstack-machines.yaml")),
-        ("cloudstack-templates", include_str!("packs/cloudstack-templates.yaml")),
-    ],
+    packs: &["cloudstack", "cloudstack-machines", "cloudstack-templates"],
     ..Provider::EMPTY
 };

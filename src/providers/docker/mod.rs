@@ -46,9 +46,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: &[],
-    packs: &[
-        ("docker", include_str!("packs/docker.yaml")),
-        ("docker-machines", include_str!("packs/docker-machines.yaml")),
-    ],
+    packs: &["docker", "docker-machines"],
     ..Provider::EMPTY
 };

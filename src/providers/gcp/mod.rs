@@ -43,11 +43,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[
-        ("gcp", include_str!("packs/gcp.yaml")),
-        ("gcp-templates", include_str!("packs/gcp-templates.yaml")),
-        ("gcp-cluster-templates", include_str!("packs/gcp-cluster-templates.yaml")),
-        ("gcp-managed", include_str!("packs/gcp-managed.yaml")),
-    ],
+    packs: &["gcp", "gcp-templates", "gcp-cluster-templates", "gcp-managed"],
     ..Provider::EMPTY
 };

@@ -22,9 +22,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "ionoscloud",
     title: "Cluster API Provider IONOS Cloud, by its packs and its schemas, which were run: it has no webhook.",
     kinds: KINDS,
-    packs: &[
-        ("ionoscloud", include_str!("packs/ionoscloud.yaml")),
-        ("ionoscloud-templates", include_str!("packs/ionoscloud-templates.yaml")),
-    ],
+    packs: &["ionoscloud", "ionoscloud-templates"],
     ..Provider::EMPTY
 };

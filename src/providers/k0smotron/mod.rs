@@ -65,10 +65,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     title: "k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.",
     groups: &[ALONE],
     kinds: KINDS,
-    packs: &[
-        ("k0smotron", include_str!("packs/k0smotron.yaml")),
-        ("k0smotron-hosted", include_str!("packs/k0smotron-hosted.yaml")),
-        ("k0smotron-workers", include_str!("packs/k0smotron-workers.yaml")),
-    ],
+    packs: &["k0smotron", "k0smotron-hosted", "k0smotron-workers"],
     ..Provider::EMPTY
 };

@@ -19,6 +19,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "kamaji",
     title: "Kamaji, whose control planes are Pods, by its pack and its schema, which was run.",
     kinds: KINDS,
-    packs: &[("kamaji", include_str!("packs/kamaji.yaml"))],
+    packs: &["kamaji"],
     ..Provider::EMPTY
 };

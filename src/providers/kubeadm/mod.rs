@@ -116,6 +116,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     kinds: KINDS,
     gates: GATES,
     changes: &[],
-    packs: &[("kubeadm-control-plane", include_str!("packs/kubeadm-control-plane.yaml"))],
+    packs: &["kubeadm-control-plane"],
     ..Provider::EMPTY
 };

@@ -70,11 +70,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     groups: &["ipam.metal3.io"],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[
-        ("metal3", include_str!("packs/metal3.yaml")),
-        ("metal3-machines", include_str!("packs/metal3-machines.yaml")),
-        ("metal3-remediations", include_str!("packs/metal3-remediations.yaml")),
-        ("metal3-addresses", include_str!("packs/metal3-addresses.yaml")),
-    ],
+    packs: &["metal3", "metal3-machines", "metal3-remediations", "metal3-addresses"],
     ..Provider::EMPTY
 };

@@ -19,6 +19,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "microk8s",
     title: "MicroK8s, by its pack and its schemas, which were run.",
     kinds: KINDS,
-    packs: &[("microk8s", include_str!("packs/microk8s.yaml"))],
+    packs: &["microk8s"],
     ..Provider::EMPTY
 };

@@ -30,9 +30,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     title: "Cluster API Provider Nutanix, by its packs and its schemas.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    packs: &[
-        ("nutanix", include_str!("packs/nutanix.yaml")),
-        ("nutanix-templates", include_str!("packs/nutanix-templates.yaml")),
-    ],
+    packs: &["nutanix", "nutanix-templates"],
     ..Provider::EMPTY
 };

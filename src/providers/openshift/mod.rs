@@ -23,9 +23,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "openshift",
     title: "OpenShift by the assisted installer, by its packs, its schemas and its webhook, which were run.",
     kinds: KINDS,
-    packs: &[
-        ("openshift", include_str!("packs/openshift.yaml")),
-        ("openshift-configs", include_str!("packs/openshift-configs.yaml")),
-    ],
+    packs: &["openshift", "openshift-configs"],
     ..Provider::EMPTY
 };

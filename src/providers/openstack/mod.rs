@@ -42,11 +42,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     groups: &["openstack.k-orc.cloud"],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[
-        ("openstack", include_str!("packs/openstack.yaml")),
-        ("openstack-machines", include_str!("packs/openstack-machines.yaml")),
-        ("openstack-templates", include_str!("packs/openstack-templates.yaml")),
-        ("openstack-servers", include_str!("packs/openstack-servers.yaml")),
-    ],
+    packs: &["openstack", "openstack-machines", "openstack-templates", "openstack-servers"],
     ..Provider::EMPTY
 };

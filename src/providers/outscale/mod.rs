@@ -26,9 +26,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "outscale",
     title: "Cluster API Provider Outscale, by its packs and its webhooks, which were run.",
     kinds: KINDS,
-    packs: &[
-        ("outscale", include_str!("packs/outscale.yaml")),
-        ("outscale-templates", include_str!("packs/outscale-templates.yaml")),
-    ],
+    packs: &["outscale", "outscale-templates"],
     ..Provider::EMPTY
 };

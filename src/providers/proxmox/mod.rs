@@ -34,9 +34,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[
-        ("proxmox", include_str!("packs/proxmox.yaml")),
-        ("proxmox-templates", include_str!("packs/proxmox-templates.yaml")),
-    ],
+    packs: &["proxmox", "proxmox-templates"],
     ..Provider::EMPTY
 };

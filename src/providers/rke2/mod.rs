@@ -76,6 +76,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &[("rke2", include_str!("packs/rke2.yaml")), ("rke2-templates", include_str!("packs/rke2-templates.yaml"))],
+    packs: &["rke2", "rke2-templates"],
     ..Provider::EMPTY
 };

@@ -40,6 +40,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "talos",
     title: "Talos: its control plane, which was read, and its bootstrap configs, whose webhooks were run.",
     kinds: KINDS,
-    packs: &[("talos", include_str!("packs/talos.yaml")), ("talos-configs", include_str!("packs/talos-configs.yaml"))],
+    packs: &["talos", "talos-configs"],
     ..Provider::EMPTY
 };

@@ -31,9 +31,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     title: "Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    packs: &[
-        ("tinkerbell", include_str!("packs/tinkerbell.yaml")),
-        ("tinkerbell-templates", include_str!("packs/tinkerbell-templates.yaml")),
-    ],
+    packs: &["tinkerbell", "tinkerbell-templates"],
     ..Provider::EMPTY
 };

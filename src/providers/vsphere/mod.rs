@@ -73,12 +73,12 @@ pub(crate) static PROVIDER: Provider = Provider {
     gates: GATES,
     changes: changes::ALL,
     packs: &[
-        ("vsphere", include_str!("packs/vsphere.yaml")),
-        ("vsphere-zones", include_str!("packs/vsphere-zones.yaml")),
-        ("vsphere-machines", include_str!("packs/vsphere-machines.yaml")),
-        ("vsphere-supervisor-machines", include_str!("packs/vsphere-supervisor-machines.yaml")),
-        ("vsphere-supervisor-clusters", include_str!("packs/vsphere-supervisor-clusters.yaml")),
-        ("vsphere-supervisor", include_str!("packs/vsphere-supervisor.yaml")),
+        "vsphere",
+        "vsphere-zones",
+        "vsphere-machines",
+        "vsphere-supervisor-machines",
+        "vsphere-supervisor-clusters",
+        "vsphere-supervisor",
     ],
     ..Provider::EMPTY
 };
