@@ -49,7 +49,7 @@ use crate::tree::Value;
 use crate::world::history::History;
 use crate::world::remote::Own;
 use crate::world::workload::Workload;
-use crate::world::{Asked as Answered, Base, Coverage, LiveKind, LiveSource, Unread, World};
+use crate::world::{Asked as Answered, Base, LiveKind, LiveSource, Unread, World};
 
 /// What one online run asks.
 #[derive(Debug, Clone)]
@@ -322,7 +322,7 @@ fn empty(online: &mut Online<'_>, plan: ReadPlan) -> WorldRead {
         base: online.base.take().unwrap_or_default(),
         host: online.detected.host.clone(),
         unread: online.detected.doubts.clone(),
-        coverage: Coverage::Asked(Answered::default()),
+        coverage: Answered::default().into(),
         ..World::new(LiveSource::new(LiveKind::Cluster, String::new()), Inventory::default(), online.now)
     };
     WorldRead::of(world, plan)

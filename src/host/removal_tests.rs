@@ -252,7 +252,7 @@ fn what_nobody_asked_for_is_doubt_and_neither_new_nor_gone() {
     let (cluster, md) =
         (object("Cluster", Some("n"), "a", json!({})), object("MachineDeployment", Some("n"), "md", json!({})));
     let mut world = helm3(&[], std::slice::from_ref(&md));
-    world.coverage = crate::world::Coverage::Asked(crate::world::Asked::default());
+    world.coverage = crate::world::Asked::default().into();
     let prediction = predicted(std::slice::from_ref(&cluster), &world);
     assert!(prediction.pairs.is_empty(), "{:?}", told(&prediction));
     assert_eq!(prediction.doubts[0].keys.len(), 2, "{:?}", prediction.doubts);

@@ -208,9 +208,9 @@ fn a_refusal_is_told_by_what_helm_says_of_its_revision() {
 
 #[test]
 fn what_was_not_read_is_not_told() {
-    use crate::world::{Asked as Read, Coverage};
+    use crate::world::Asked as Read;
     let mut unread = world(Vec::new());
-    unread.coverage = Coverage::Asked(Read::default());
+    unread.coverage = Read::default().into();
     let told = |forecast: Forecast, world: &World| cells(&scored(&[forecast], world));
     let not_told = vec![(Fate::None, "not told", 1)];
     assert_eq!(told(forecast(Fate::None, BEFORE, &["a"]), &unread), not_told);

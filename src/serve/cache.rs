@@ -2,7 +2,7 @@
 //! What was not heard of is unread, and a part that nobody listens to any more makes all of it so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -47,6 +47,8 @@ struct State {
     /// Why the kinds are not known, where they are not.
     unknown: Option<Unread>,
     name: String,
+    /// What reviews of some namespaces are told was read, until something is heard.
+    told: Mutex<HashMap<BTreeSet<String>, Arc<Asked>>>,
 }
 
 /// How one kind stands.
@@ -106,7 +108,9 @@ impl Cache {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.told.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        state
     }
 
     /// Takes in which kinds there are; what is no longer served is forgotten.
@@ -257,13 +261,7 @@ impl Cache {
             let objects = state.spaces.get(&space).into_iter().flat_map(Inventory::objects);
             objects.for_each(|object| live.push(object.clone()));
         }
-        let mut coverage = Coverage::Asked(state.absent.clone());
-        for (kind, standing) in state.kinds.iter().filter(|(_, standing)| standing.listed && !standing.forbidden) {
-            match standing.namespaced {
-                true => spaces.iter().for_each(|space| coverage.note_list(kind, Some(space))),
-                false => coverage.note_list(kind, None),
-            }
-        }
+        let coverage = state.coverage(spaces);
         let installed = state.installed.clone().unwrap_or_default();
         World {
             host: Host {
@@ -339,6 +337,25 @@ impl State {
         spaces
     }
 
+    /// What was read of some namespaces: many reviews ask between two things that are heard.
+    fn coverage(&self, spaces: BTreeSet<String>) -> Coverage {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(asked) = told.get(&spaces) {
+            return Coverage::Asked(asked.clone());
+        }
+        let mut coverage = Coverage::from(self.absent.clone());
+        for (kind, standing) in self.kinds.iter().filter(|(_, standing)| standing.listed && !standing.forbidden) {
+            match standing.namespaced {
+                true => spaces.iter().for_each(|space| coverage.note_list(kind, Some(space))),
+                false => coverage.note_list(kind, None),
+            }
+        }
+        if let Coverage::Asked(asked) = &coverage {
+            told.insert(spaces, asked.clone());
+        }
+        coverage
+    }
+
     fn map(&self, namespace: Option<&str>, name: &str) -> Lookup {
         let key = Key::new("v1", crate::contract::CONFIG_MAP, namespace, name);
         match self.kept.get(&key).and_then(|object| object.value().ok()) {
@@ -361,3 +378,7 @@ impl State {
         history_of(policy, Some(self.map(told.or(namespace), name)))
     }
 }
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

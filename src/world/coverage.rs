@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -18,8 +19,14 @@ pub enum Coverage {
     /// Everything: files that somebody says are the cluster, an old render.
     #[default]
     Whole,
-    /// What was asked for, and no more.
-    Asked(Asked),
+    /// What was asked for, and no more; shared until somebody notes something.
+    Asked(#[cfg_attr(test, schemars(with = "Asked"))] Arc<Asked>),
+}
+
+impl From<Asked> for Coverage {
+    fn from(asked: Asked) -> Self {
+        Self::Asked(Arc::new(asked))
+    }
 }
 
 /// What was asked for and answered.
@@ -109,9 +116,14 @@ impl Coverage {
         }
     }
 
+    /// What was asked for, to be added to.
+    fn asked_mut(&mut self) -> Option<&mut Asked> {
+        if let Self::Asked(asked) = self { Some(Arc::make_mut(asked)) } else { None }
+    }
+
     /// Notes a whole list of a kind: of all of it, or of one namespace.
     pub fn note_list(&mut self, kind: &GroupKind, namespace: Option<&str>) {
-        let Self::Asked(asked) = self else { return };
+        let Some(asked) = self.asked_mut() else { return };
         match (asked.kinds.entry(kind.clone()).or_insert_with(|| Extent::Namespaces(BTreeSet::new())), namespace) {
             (Extent::Namespaces(names), Some(namespace)) => drop(names.insert(namespace.to_owned())),
             (extent @ Extent::Namespaces(_), None) => *extent = Extent::Everywhere,
@@ -121,21 +133,21 @@ impl Coverage {
 
     /// Notes that the API server has no such kind.
     pub fn note_not_served(&mut self, kind: &GroupKind) {
-        if let Self::Asked(asked) = self {
+        if let Some(asked) = self.asked_mut() {
             asked.kinds.insert(kind.clone(), Extent::NotServed);
         }
     }
 
     /// Notes that the API server has a kind, but not in an `apiVersion`.
     pub fn note_unserved(&mut self, kind: &GroupKind, api_version: &str) {
-        if let Self::Asked(asked) = self {
+        if let Some(asked) = self.asked_mut() {
             asked.unserved.entry(kind.clone()).or_default().insert(api_version.to_owned());
         }
     }
 
     /// Notes an object that was asked for by its name and is not there.
     pub fn note_absent(&mut self, key: Key) {
-        if let Self::Asked(asked) = self {
+        if let Some(asked) = self.asked_mut() {
             asked.absent.insert(key);
         }
     }
@@ -177,7 +189,7 @@ mod tests {
     #[test]
     fn what_nobody_asked_for_is_not_shown() {
         let cluster = GroupKind::new("cluster.x-k8s.io", "Cluster");
-        let mut coverage = Coverage::Asked(Asked::default());
+        let mut coverage = Coverage::from(Asked::default());
         let here = key("cluster.x-k8s.io/v1beta1", "Cluster", Some("a"), "x");
         let there = key("cluster.x-k8s.io/v1beta1", "Cluster", Some("b"), "x");
         assert!(!coverage.shows(&here));
@@ -200,7 +212,7 @@ mod tests {
 
     #[test]
     fn coverage_survives_a_file() {
-        let mut coverage = Coverage::Asked(Asked::default());
+        let mut coverage = Coverage::from(Asked::default());
         coverage.note_list(&GroupKind::new("cluster.x-k8s.io", "Cluster"), Some("a"));
         coverage.note_list(&GroupKind::new("", "Secret"), None);
         coverage.note_not_served(&GroupKind::new("metal3.io", "BareMetalHost"));

@@ -88,7 +88,7 @@ impl Mirror for Kubeadm {
     /// An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
     fn shown_by(&self, member: &Member, owner: &Value, api_version: &str, versions: &Versions) -> Option<Value> {
         let hides_order = versions.has(&V1BETA2) && api_version.ends_with("v1beta1");
-        hides_order.then(|| in_order_of(member, owner))
+        if hides_order { in_order_of(member, owner) } else { None }
     }
 
     fn is_config(&self, field: &str) -> bool {
@@ -224,22 +224,29 @@ pub(crate) fn group_kind_of(reference: &Value) -> String {
     }
 }
 
-/// The owner with its arguments in the order in which a Machine got them, where they are the same ones.
+/// The owner with its arguments in the order in which a Machine got them, where they are the same ones; `None` where they stand so.
 #[must_use]
-fn in_order_of(member: &Member, owner: &Value) -> Value {
-    let mut out = owner.clone();
-    let Some(config) = member.config.as_ref().and_then(|config| config.get("spec")) else { return out };
+fn in_order_of(member: &Member, owner: &Value) -> Option<Value> {
+    let config = member.config.as_ref()?.get("spec")?;
+    let wanted = owner.pointer("/spec/kubeadmConfigSpec")?;
+    let mut out = None;
     for place in ARGUMENTS {
-        let Some(have) = config.pointer(place).and_then(Value::as_array) else { continue };
-        let Some(list) = out.pointer_mut(&format!("/spec/kubeadmConfigSpec{place}")).and_then(Value::as_array_mut)
-        else {
+        let (Some(have), Some(list)) = (config.pointer(place), wanted.pointer(place)) else { continue };
+        if list == have || !has_same_items(list, have) {
             continue;
-        };
-        if list.len() == have.len() && have.iter().all(|item| list.contains(item)) {
+        }
+        let spec = out.get_or_insert_with(|| owner.clone()).pointer_mut("/spec/kubeadmConfigSpec");
+        if let Some(list) = spec.and_then(|spec| spec.pointer_mut(place)) {
             list.clone_from(have);
         }
     }
     out
+}
+
+/// Whether two values are lists of the same items, in whatever order.
+fn has_same_items(one: &Value, other: &Value) -> bool {
+    let lists = one.as_array().zip(other.as_array());
+    lists.is_some_and(|(one, other)| one.len() == other.len() && other.iter().all(|item| one.contains(item)))
 }
 
 /// The owner with what the webhook and the schema fill in (`kubeadmcontrolplane.go` Default).
