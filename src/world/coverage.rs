@@ -19,7 +19,8 @@ pub enum Coverage {
     /// Everything: files that somebody says are the cluster, an old render.
     #[default]
     Whole,
-    /// What was asked for, and no more; shared until somebody notes something.
+    // Shared until somebody notes something: each review of a webhook has one.
+    /// What was asked for, and no more.
     Asked(#[cfg_attr(test, schemars(with = "Asked"))] Arc<Asked>),
 }
 
