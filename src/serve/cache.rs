@@ -21,6 +21,9 @@ use crate::world::{Asked, Coverage, Host, LiveKind, LiveSource, Unread, World, W
 /// How long a kind may go unheard before what is known of it is no longer taken for what is there.
 const STALE: Duration = Duration::from_secs(30);
 
+/// For how many sets of namespaces what was read is kept made: a quiet cluster may have thousands.
+const MOST_TOLD: usize = 64;
+
 /// What the cluster holds, as far as it was heard of.
 #[derive(Debug, Default)]
 pub struct Cache {
@@ -351,6 +354,9 @@ impl State {
             }
         }
         if let Coverage::Asked(asked) = &coverage {
+            if told.len() == MOST_TOLD {
+                told.clear();
+            }
             told.insert(spaces, asked.clone());
         }
         coverage

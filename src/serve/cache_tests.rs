@@ -39,3 +39,11 @@ fn what_one_review_notes_is_not_told_to_the_next() {
     world.coverage.note_absent(key("a"));
     assert!(world.coverage.is_absent(&key("a")) && !shows(&cache, "a", "a"));
 }
+
+#[test]
+fn what_is_told_to_many_namespaces_takes_little_room() {
+    let cache = Cache::of("demo");
+    (0..3 * MOST_TOLD).for_each(|at| assert!(!shows(&cache, &at.to_string(), "a")));
+    let told = cache.read().told.lock().map(|told| told.len()).expect("no test panicked");
+    assert!((1..=MOST_TOLD).contains(&told), "{told}");
+}
