@@ -1,6 +1,7 @@
 //! The documents of a stream with late values in them: what is filled in, what is left and why. No other byte is touched.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::document::{self, Hit, Ways};
 use super::held::written;
@@ -13,41 +14,53 @@ use crate::providers::is_capi;
 use crate::report::PlaceReport;
 use crate::yaml::{self, NodeKind, Span, Style, Tree};
 
-/// A placeholder that is still there after filling in.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Left {
-    /// Place of the late value in the policy.
-    pub(super) value: usize,
+/// A text of the stream, as a person finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Where {
     /// Place of the document in the stream, from 1.
-    pub(super) document: usize,
+    document: usize,
     /// How a person calls the object.
-    pub(super) object: String,
+    object: String,
     /// Its key, where it says all of it.
     pub(super) key: Option<Key>,
     /// The field, or the one whose key it is.
     pub(super) path: String,
-    /// Why it could not be filled in.
-    pub(super) why: Why,
     /// Line of the stream, from 1.
     pub(super) line: usize,
     /// Column, from 1.
     pub(super) column: usize,
 }
 
-/// A text that is packed and was not opened, so that nobody knows whether a placeholder stands in it.
-pub(super) struct Closed {
-    /// Place of the document in the stream, from 1.
-    pub(super) document: usize,
-    /// How a person calls the object.
-    pub(super) object: String,
-    /// Its key, where it says all of it.
-    pub(super) key: Option<Key>,
-    /// The field.
-    pub(super) path: String,
-    /// Line of the stream, from 1.
-    pub(super) line: usize,
-    /// Column, from 1.
-    pub(super) column: usize,
+impl Where {
+    /// Where a hit stands in its document.
+    fn of(hit: &Hit, number: usize, tree: &Tree<'_>, ways: &Ways<'_>) -> Self {
+        let position = tree.position(tree.span(hit.node).start);
+        Self {
+            document: number,
+            object: object(tree),
+            key: key(tree),
+            path: written(&ways.to_hit(hit)).to_string(),
+            line: position.line,
+            column: position.column,
+        }
+    }
+}
+
+impl fmt::Display for Where {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "document {} ({}), line {}, column {}", self.document, self.object, self.line, self.column)
+    }
+}
+
+/// A placeholder that is still there after filling in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Place of the late value in the policy.
+    pub(super) value: usize,
+    /// Where it stands.
+    pub(super) at: Where,
+    /// Why it could not be filled in.
+    pub(super) why: Why,
 }
 
 /// Why a placeholder of a known value could not be filled in.
@@ -79,8 +92,9 @@ pub(super) struct Filled {
     pub(super) hashed: Option<Key>,
 }
 
-/// The texts of these documents that were not opened, but for those that the policy leaves out.
-pub(super) fn closed(found: &Found<'_>, targets: &Targets<'_>, policy: &Policy) -> Vec<Closed> {
+/// The texts of these documents that are packed and were not opened, so that nobody knows whether a placeholder stands in them; but for
+/// those that the policy leaves out.
+pub(super) fn closed(found: &Found<'_>, targets: &Targets<'_>, policy: &Policy) -> Vec<Where> {
     let mut list = Vec::new();
     for marked in found.marked.iter().filter(|marked| marked.hits.iter().any(Hit::is_closed)) {
         let tree = &marked.tree;
@@ -90,15 +104,7 @@ pub(super) fn closed(found: &Found<'_>, targets: &Targets<'_>, policy: &Policy) 
             if matches!(barred, Some(Why::Skipped(_))) {
                 continue;
             }
-            let position = tree.position(tree.span(hit.node).start);
-            list.push(Closed {
-                document: marked.number,
-                object: object(tree),
-                key: key(tree),
-                path: written(&ways.to_hit(hit)).to_string(),
-                line: position.line,
-                column: position.column,
-            });
+            list.push(Where::of(hit, marked.number, tree, &ways));
         }
     }
     list
@@ -196,18 +202,8 @@ impl Scope<'_> {
                 continue;
             }
             let why = barred.clone().unwrap_or_else(|| why(hit));
-            let position = tree.position(tree.span(hit.node).start);
-            let path = written(&ways.get_or_insert_with(|| Ways::of(tree)).to_hit(hit)).to_string();
-            list.extend(values.into_iter().map(|value| Left {
-                value,
-                document: self.marked.number,
-                object: object(tree),
-                key: key(tree),
-                path: path.clone(),
-                why: why.clone(),
-                line: position.line,
-                column: position.column,
-            }));
+            let at = Where::of(hit, self.marked.number, tree, ways.get_or_insert_with(|| Ways::of(tree)));
+            list.extend(values.into_iter().map(|value| Left { value, at: at.clone(), why: why.clone() }));
         }
         list
     }

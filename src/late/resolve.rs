@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::fields::Kept;
-use super::filling::{self, Closed, Left, Why};
+use super::filling::{self, Left, Where, Why};
 use super::resolution::{Resolution, Symbolic, Trial};
 use super::settle::{self, Evidence, LATE, Reach, Settled, reason, settle};
 use super::stream;
@@ -263,29 +263,25 @@ fn left_over(policy: &Policy, left: &Left) -> Reason {
         Why::Refused(why) => (why.clone(), ELSEWHERE.to_owned()),
         Why::Unwritable => ("a place that cannot be filled in".to_owned(), ELSEWHERE.to_owned()),
     };
-    let message = format!(
-        "a placeholder of late value {} is left in document {} ({}), line {}, column {}: {place}",
-        value.name, left.document, left.object, left.line, left.column
-    );
-    let mut reason = reason("placeholder", Decision::Hold, message, Some(next));
-    reason.object.clone_from(&left.key);
-    reason.about.path = Some(left.path.clone());
-    reason.about.location = Some(Location { line: left.line, column: left.column, ..Location::default() });
-    reason
+    let message = format!("a placeholder of late value {} is left in {}: {place}", value.name, left.at);
+    standing_at(&left.at, reason("placeholder", Decision::Hold, message, Some(next)))
 }
 
 /// A text that was not opened.
-fn unopened(closed: &Closed) -> Reason {
+fn unopened(at: &Where) -> Reason {
     let message = format!(
-        "document {} ({}), line {}, column {}: {} holds packed data that unpacks to more than is looked at, so nobody knows whether a \
-         placeholder stands in it",
-        closed.document, closed.object, closed.line, closed.column, closed.path
+        "{at}: {} holds packed data that unpacks to more than is looked at, so nobody knows whether a placeholder stands in it",
+        at.path
     );
     let next = "pack less into it, or leave the place out (resolve.skip of the policy)".to_owned();
-    let mut reason = reason(LATE, Decision::Undecided, message, Some(next));
-    reason.object.clone_from(&closed.key);
-    reason.about.path = Some(closed.path.clone());
-    reason.about.location = Some(Location { line: closed.line, column: closed.column, ..Location::default() });
+    standing_at(at, reason(LATE, Decision::Undecided, message, Some(next)))
+}
+
+/// A reason about a text of the stream.
+fn standing_at(at: &Where, mut reason: Reason) -> Reason {
+    reason.object.clone_from(&at.key);
+    reason.about.path = Some(at.path.clone());
+    reason.about.location = Some(Location { line: at.line, column: at.column, ..Location::default() });
     reason
 }
 

@@ -115,7 +115,7 @@ impl Room {
             };
             if is_full {
                 widen(&*file, filled);
-                let mut larger = Self::of(larger(filled, most).max(filled + count))?;
+                let mut larger = Self::of(next_room(filled, most).max(filled + count))?;
                 larger.all()[..filled].copy_from_slice(self.filled());
                 larger.all()[filled..filled + count].copy_from_slice(&beyond[..count]);
                 *self = larger;
@@ -138,7 +138,7 @@ impl Room {
 }
 
 /// What is set aside where so much is filled and more comes: twice as much while it is small, and no more than what is looked at.
-fn larger(filled: usize, most: usize) -> usize {
+fn next_room(filled: usize, most: usize) -> usize {
     let twice = filled.saturating_mul(2).max(FIRST);
     if twice < LARGE { twice } else { twice.max(THEN) }.min(most.saturating_add(1))
 }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn no_more_is_set_aside_than_is_looked_at() {
         let sizes = |most| {
-            std::iter::successors(Some(FIRST), move |filled| Some(larger(*filled, most))).take(9).collect::<Vec<_>>()
+            std::iter::successors(Some(FIRST), move |filled| Some(next_room(*filled, most))).take(9).collect::<Vec<_>>()
         };
         let small = [1, 2, 4, 8, 16].map(|times| times * FIRST);
         assert_eq!(sizes(usize::MAX - 1), [&small[..], &[THEN, 2 * THEN, 4 * THEN, 8 * THEN]].concat());
