@@ -2,8 +2,6 @@
 
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use rollgate::exit::Exit;
 
@@ -13,10 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     std::panic::set_hook(Box::new(defect));
-    let aborts = signal_hook::consts::SIGABRT;
-    let exit = i32::from(Exit::Undecided.code());
-    // Memory that cannot be had, and a stack that is full, end a Rust program by this signal: nothing was decided then.
-    if signal_hook::flag::register_conditional_shutdown(aborts, exit, Arc::new(AtomicBool::new(true))).is_err() {
+    if rollgate::cli::end_undecided().is_err() {
         return Exit::Internal.into();
     }
     // Two TLS providers in one process would panic at first use; this names the one.

@@ -1,5 +1,6 @@
 //! The command line: one file a command. Writers and the environment come in; an exit code goes out.
 
+mod aborts;
 mod approve;
 mod argocd;
 mod args;
@@ -44,6 +45,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+pub use aborts::end_undecided;
 pub use args::{Cli, Colour, Command};
 
 use crate::exit::Exit;

@@ -9,7 +9,7 @@ use crate::apiserver::merge;
 use crate::compare::changes;
 use crate::model::Finding;
 use crate::model::RuleId;
-use crate::object::{Key, LoadError, Object, is_deleting};
+use crate::object::{Inventory, Key, LoadError, Object, is_deleting};
 use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
@@ -187,19 +187,23 @@ impl Run<'_> {
     /// Says which keys stand in the stream more than once. The host writes each of them, one after the other, so that the
     /// controllers see what stands in between.
     fn repeated(&mut self) {
-        let keys: Vec<Key> = self.sorted.doubles.iter().map(|key| (*key).clone()).collect();
-        for key in keys {
-            let all: Vec<&Object> = self.rendered.objects().iter().filter(|object| object.key == key).collect();
+        // Two renders are easily given as two files of one stream.
+        let remedy = match self.world.host.kind {
+            None => "render it once; an older render to compare with is given by --live",
+            Some(_) => "render it once",
+        };
+        for key in std::mem::take(&mut self.sorted.doubles) {
+            let all = every(self.rendered, key);
             let same = all.windows(2).all(|two| stream::same_content(two[0], two[1]));
-            if same || self.was_repeated_before(&key, &all) {
-                self.out.warnings.push(format!("{key} stands in the stream more than once; the last one wins"));
+            if same || self.was_repeated_before(key, &all) {
+                self.out.warnings.push(format!("{key}, more than once in the stream: the last one wins"));
                 continue;
             }
             self.out.doubts.push(Unread {
-                what: format!("{key}, which stands in the stream more than once"),
+                what: format!("{key}, more than once in the stream"),
                 why: "the host writes one after the other, and controllers act on each of them".to_owned(),
-                remedy: "render it once".to_owned(),
-                keys: vec![key],
+                remedy: remedy.to_owned(),
+                keys: vec![key.clone()],
             });
         }
     }
@@ -212,7 +216,12 @@ impl Run<'_> {
             Some(WriteMethod::MergePatch) => &self.world.base.objects,
             Some(_) => return false,
         };
-        let before: Vec<&Object> = last.objects().iter().filter(|object| object.key == *key).collect();
+        let before = every(last, key);
         before.len() == all.len() && before.iter().zip(all).all(|(before, now)| stream::same_content(before, now))
     }
+}
+
+/// Every object with a key, in the order of the stream.
+fn every<'o>(objects: &'o Inventory, key: &Key) -> Vec<&'o Object> {
+    objects.named(&key.name).filter(|object| object.key == *key).collect()
 }

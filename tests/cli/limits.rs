@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{MACHINE_DEPLOYMENT, Program, Ran, ran};
 
@@ -46,6 +46,12 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")
+}
+
+/// Whether Helm refuses a text as values: what cannot be read, or is no map. Nothing at all is taken for no values.
+fn is_no_map(text: &str) -> bool {
+    let read = rollgate::facade::yaml::read_strict(text.as_bytes());
+    !text.is_empty() && read.map_or(true, |value| Value::from(value).is_string())
 }
 
 #[test]
@@ -180,7 +186,7 @@ fn values_templates_that_grow_without_end_are_stopped() {
         program.file("values.yaml.j2", &template);
         let ran = bounded(&program, &template[..template.len().min(60)], "\"$P\" values -f values.yaml.j2", b"");
         assert_ne!(ran.code, Some(0), "{template:.60}");
-        assert!(rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err(), "Helm would take it for values: {:?}", ran.stdout);
+        assert!(is_no_map(&ran.stdout), "Helm would take it for values: {:?}", ran.stdout);
     }
 }
 
@@ -199,11 +205,7 @@ fn memory_that_is_not_there_ends_with_a_code_and_owes_nothing() {
             let ran = shell(&program, &format!("ulimit -v {memory}; \"$P\" values -f values.yaml.j2"), b"");
             assert!(matches!(ran.code, Some(2 | 4)), "{template} in {memory}: {:?} {}", ran.code, ran.stderr);
             assert!(ran.stderr.starts_with("rollgate: "), "{template} in {memory}: {}", ran.stderr);
-            assert!(
-                rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err(),
-                "Helm would take it for values: {:?}",
-                ran.stdout
-            );
+            assert!(is_no_map(&ran.stdout), "Helm would take it for values: {:?}", ran.stdout);
         }
     }
 }
@@ -219,13 +221,30 @@ fn plain_values_that_do_not_fit_into_memory_owe_nothing_either() {
         {
             let ran = shell(&program, &format!("ulimit -v {memory}; \"$P\" values {files}"), b"");
             let is_whole = ran.code == Some(0) && ran.stdout.len() > 4 << 20;
-            let is_refused =
-                matches!(ran.code, Some(2 | 4)) && rollgate::facade::yaml::read(ran.stdout.as_bytes()).is_err();
+            let is_refused = matches!(ran.code, Some(2 | 4)) && is_no_map(&ran.stdout);
             assert!(is_whole || is_refused, "{files} in {memory}: {:?} {}", ran.code, ran.stderr);
         }
     }
     let small = bounded(&program, "small values", "\"$P\" values -f small.yaml", b"");
     assert_eq!((small.code, small.stdout.as_str()), (Some(0), "a: b\n"), "{}", small.stderr);
+}
+
+#[test]
+fn an_abort_leaves_nothing_that_helm_takes_for_values() {
+    // Who opens a pipe to write waits until the program reads its values from it.
+    let ended = |out: &str| {
+        format!("rm -f f; mkfifo f; \"$P\" values -f f {out} & p=$!; exec 3>f; kill -ABRT $p; wait $p; code=$?")
+    };
+    let program = Program::new();
+    for line in [
+        format!("{}; exit $code", ended("")),
+        format!("{}; cat out; exit $code", ended(">out")),
+        format!("({}; echo $code >code) | cat; exit $(cat code)", ended("")),
+    ] {
+        let ran = shell(&program, &line, b"");
+        assert!(is_no_map(&ran.stdout), "{line}: {:?} {}", ran.stdout, ran.stderr);
+        assert_eq!(ran.code, Some(4), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

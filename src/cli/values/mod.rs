@@ -16,7 +16,7 @@ use clap::Args;
 use super::args::Commit;
 use super::called::{self, Called};
 use super::known::{KnownArgs, duration};
-use super::{Outside, Stop, signals};
+use super::{Outside, Stop, aborts, signals};
 use crate::exit::Exit;
 use crate::late::Settled;
 use crate::memory;
@@ -67,6 +67,8 @@ pub(super) fn refuse() {
 
 pub(super) fn run(args: &ValuesArgs, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     OWED.store(true, Ordering::SeqCst);
+    // Where standard output is no file and no pipe, an abort ends without the letter.
+    drop(aborts::leave_a_letter());
     runtime()?.block_on(async { signals::listen() }).map_err(Stop::internal)?;
     let result = values(args, outside);
     // From here on they are paid, by hand or here.

@@ -7,7 +7,7 @@ use super::values::list;
 use crate::judge::stage::Stage;
 use crate::judge::waiting::Lifted;
 use crate::kinds::Role;
-use crate::kinds::contract::{TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
+use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, number, text, wanted};
 use crate::model::{Action, Effect, Pair, Rollout, RuleId, plural};
 use crate::object::{Key, Path, is_deleting};
@@ -21,7 +21,8 @@ pub(super) fn lifted(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Vec<Lifte
             && pair.key.namespace == key.namespace
             && pair.predicted.as_ref().and_then(cluster_name) == Some(key.name.as_str())
     };
-    stage.pairs.iter().filter(is_its_own).filter_map(|pair| claimed(stage, key, cluster, &pair.key)).collect()
+    let workers = [MACHINE_DEPLOYMENT, MACHINE_POOL].into_iter().flat_map(|kind| stage.pairs_of_kind(kind));
+    workers.filter(is_its_own).filter_map(|pair| claimed(stage, key, cluster, &pair.key)).collect()
 }
 
 /// The same while the topology controller does nothing for the Cluster.

@@ -62,12 +62,11 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
 /// The rules of the cluster's namespace that the write changes and that say which Pods a drain waits for.
 fn rules<'s>(stage: &'s Stage<'_>, cluster: &Key) -> impl Iterator<Item = &'s Key> {
     let is_one = |pair: &&Pair| {
-        pair.key.kind == MACHINE_DRAIN_RULE
-            && pair.key.namespace == cluster.namespace
+        pair.key.namespace == cluster.namespace
             && pair.action != Action::Unchanged
             && (pair.action != Action::Update || !pair.changes.is_empty())
     };
-    stage.pairs.iter().filter(is_one).map(|pair| &pair.key)
+    stage.pairs_of_kind(MACHINE_DRAIN_RULE).filter(is_one).map(|pair| &pair.key)
 }
 
 /// Whether the write lets a Machine wait less for its drain or its volumes; no time at all is for ever.

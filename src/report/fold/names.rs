@@ -151,7 +151,7 @@ impl<'r> Names<'r> {
     /// The object that a sentence begins with, and the rest of the sentence.
     pub(super) fn subject<'t>(&self, text: &'t str) -> Option<(Own<'r>, &'t str)> {
         let kind = text.find(' ')?;
-        let ends = text.get(kind + 1..)?.find([' ', ':']).map_or(text.len(), |at| kind + 1 + at);
+        let ends = text.get(kind + 1..)?.find([' ', ':', ',']).map_or(text.len(), |at| kind + 1 + at);
         let key = self.called.get(text.get(..ends)?)?;
         Some((self.own(key), text.get(ends..)?))
     }
