@@ -93,10 +93,9 @@ fn one<A: Answers>(connection: TcpStream, held: &Mutex<A>) -> std::io::Result<()
             held.answer(&method, &path, &body)
         };
         let text = value.to_string();
-        write!(
-            writer,
-            "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
-            text.len()
-        )?;
+        // One piece: the second of two waits until the first is acknowledged, which takes 40 ms.
+        let head =
+            format!("HTTP/1.1 {code} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", text.len());
+        writer.write_all((head + &text).as_bytes())?;
     }
 }
