@@ -43,6 +43,7 @@ const PROBES: &[Probe] = &[
     Probe { name: "objects that stay", start: 200, options: &[], sides: sides::unchanged },
     Probe { name: "objects that change", start: 40, options: &[], sides: sides::changed },
     Probe { name: "objects that are new", start: 40, options: &[], sides: sides::new },
+    Probe { name: "objects that stand twice", start: 40, options: &[], sides: sides::doubled },
     Probe { name: "hooks removed", start: 40, options: &[], sides: sides::hooks },
     Probe { name: "clusters with health checks, upgraded", start: 8, options: &[], sides: sides::watched },
     Probe { name: "Machines under a health check that arrives", start: 100, options: &[], sides: sides::check_arrives },

@@ -227,6 +227,12 @@ pub(crate) fn removed_clusters(count: usize) -> (String, String) {
     (old, new)
 }
 
+pub(crate) fn doubled(count: usize) -> (String, String) {
+    let (old, new) = changed(count);
+    let twice = format!("{old}{new}");
+    (old, twice)
+}
+
 pub(crate) fn removed_namespaces(count: usize) -> (String, String) {
     let clusters = text(count, |out, place| {
         add(

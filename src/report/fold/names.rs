@@ -150,10 +150,20 @@ impl<'r> Names<'r> {
 
     /// The object that a sentence begins with, and the rest of the sentence.
     pub(super) fn subject<'t>(&self, text: &'t str) -> Option<(Own<'r>, &'t str)> {
-        let kind = text.find(' ')?;
-        let ends = text.get(kind + 1..)?.find([' ', ':', ',']).map_or(text.len(), |at| kind + 1 + at);
-        let key = self.called.get(text.get(..ends)?)?;
-        Some((self.own(key), text.get(ends..)?))
+        let (called, rest) = called(text)?;
+        Some((self.own(self.called.get(called)?), rest))
+    }
+
+    /// The same where the report may speak of the object in this sentence only, of which nothing but its name counts then.
+    pub(super) fn named<'t>(&self, text: &'t str) -> Option<(Own<'r>, &'t str)> {
+        self.subject(text).or_else(|| {
+            let (called, rest) = called(text).filter(|(_, rest)| rest.starts_with(','))?;
+            let (kind, name) = called.split_once(' ')?;
+            let (namespace, name) =
+                name.split_once('/').map_or((None, name), |(namespace, name)| (Some(namespace), name));
+            let is_kind = kind.starts_with(|first: char| first.is_ascii_uppercase());
+            is_kind.then(|| (self.own(&Key::of("", kind, namespace.map(str::to_owned), name)), rest))
+        })
     }
 
     /// The cluster of an object: what the report says, else the one whose name its own name begins with, else the only one.
@@ -179,6 +189,13 @@ impl<'r> Names<'r> {
             None => None,
         }
     }
+}
+
+/// How a sentence calls what it begins with, as a kind and a name, and the rest of it.
+fn called(text: &str) -> Option<(&str, &str)> {
+    let kind = text.find(' ')?;
+    let ends = text.get(kind + 1..)?.find([' ', ':', ',']).map_or(text.len(), |at| kind + 1 + at);
+    Some((text.get(..ends)?, text.get(ends..)?))
 }
 
 fn is_cluster(key: &Key) -> bool {

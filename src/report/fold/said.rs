@@ -228,7 +228,7 @@ pub(super) fn findings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGro
 /// The warnings, in the report's order.
 pub(super) fn warnings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGroup<'r>> {
     let sentences = report.warnings.iter().map(|warning| {
-        let sentence = match names.subject(warning) {
+        let sentence = match names.named(warning) {
             Some((own, rest)) => Sentence::of(own.clone(), own.pattern(rest)),
             None => Sentence::plain(warning),
         };

@@ -171,3 +171,29 @@ fn clusters_with_numbers_are_a_range_and_no_other_is() {
     assert_eq!(listed(&[("x", "demo"), ("y", "demo")]), "x/demo, y/demo");
     assert_eq!(listed(&[("x", "x"), ("y", "y")]), "x, y");
 }
+
+#[test]
+fn warnings_about_objects_of_which_nothing_else_is_said_are_one() {
+    let mut told = report(json!([]), json!([]), json!([]));
+    let of = |kind: &str, name: &str, what: &str| format!("{kind} fleet/{name}, {what}");
+    told.warnings = vec![
+        of("Secret", "a", "more than once"),
+        of("Secret", "b", "more than once"),
+        of("ConfigMap", "c", "more than once"),
+        of("Secret", "d", "not at all"),
+        "the clock, which nobody wound, stands".to_owned(),
+        "the clocks, which nobody wound, stand".to_owned(),
+    ];
+    let folded = fold(&told);
+    let said: Vec<String> = folded.warnings.iter().map(|group| group.message(&folded.clusters)).collect();
+    assert_eq!(
+        said,
+        [
+            "Secret fleet/a and 1 more, more than once",
+            "ConfigMap fleet/c, more than once",
+            "Secret fleet/d, not at all",
+            "the clock, which nobody wound, stands",
+            "the clocks, which nobody wound, stand",
+        ]
+    );
+}
