@@ -37,6 +37,9 @@ struct Ask {
     old: Option<Value>,
     #[serde(default)]
     used_by: Vec<String>,
+    /// Whether the old side is an old render.
+    #[serde(default)]
+    render: bool,
     #[serde(default)]
     gates: BTreeMap<String, bool>,
     #[serde(default)]
@@ -70,6 +73,7 @@ fn found(ask: &Ask) -> Option<(String, String)> {
         new: &object,
         used_by: &ask.used_by,
         versions: &versions,
+        live: !ask.render,
         gates: &ask.gates,
     })?;
     Some((hit.rule, hit.effect.word().to_owned()))

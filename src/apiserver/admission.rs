@@ -38,7 +38,8 @@ pub(crate) struct Admission {
 }
 
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
-/// only what is refused about it alone is found. `moved` brings both sides of the object into the superset form.
+/// only what is refused about it alone is found. `moved` brings both sides of the object into the superset form, and `was_taken` says
+/// whether the API server has the old side.
 #[must_use]
 pub(crate) fn admit(
     pair: &Pair,
@@ -47,6 +48,7 @@ pub(crate) fn admit(
     moved: &dyn Fn(&Value, &Value) -> Sides,
     state: &dyn Fn(&str) -> State,
     around: &dyn Around,
+    was_taken: bool,
 ) -> Option<(Sides, Admission)> {
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let (live, sent) = pair.sent();
@@ -63,7 +65,14 @@ pub(crate) fn admit(
     if let Some(shape) = shape.filter(|_| has_spec) {
         // What was there already is let through; of a new object nothing was.
         let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
-        refusals.extend(refused::by_schema(shape, (kind, webhook), api_version, (past, &new, sent), versions));
+        refusals.extend(refused::by_schema(
+            shape,
+            (kind, webhook),
+            api_version,
+            (past, &new, sent),
+            was_taken,
+            versions,
+        ));
     }
     let Sides { mut old, mut new } = moved(&old, &new);
     webhook.normalise(key, &mut old, &mut new, versions);

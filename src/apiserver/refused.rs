@@ -10,26 +10,29 @@ use crate::tree::{Value, json};
 /// Id of what the schema refuses.
 const SCHEMA: RuleId = RuleId::of("schema/refused");
 
-/// What the schema refuses about the new side and not about the old one: what was there already is let through. Durations are read as
-/// they were sent.
+/// What the schema refuses about the new side and not about the old one: what was there already is let through. Where nobody knows that the
+/// API server took the old side (`was_taken`), only what stays as it is (apiextensions-apiserver
+/// `pkg/apiserver/validation/ratcheting.go`, ratchetingValueValidator.Validate), or is missing on both. Durations are read as they were sent.
 pub(super) fn by_schema(
     shape: Shape,
     (kind, webhook): (&Kind, &dyn Webhook),
     api_version: &str,
-    (old, new, sent): (Option<&Value>, &Value, Option<&Value>),
+    (past, new, sent): (Option<&Value>, &Value, Option<&Value>),
+    was_taken: bool,
     versions: &Versions,
 ) -> Vec<Refusal> {
     let at = Path::root().key("spec");
     let empty = json!({});
     let wanted = new.get("spec").unwrap_or(&empty);
-    let old = old.map(|old| old.get("spec").unwrap_or(&empty));
+    let old = past.map(|old| old.get("spec").unwrap_or(&empty));
     // What both sides have as one memory breaks the schema on both or on none.
     let mut found = shape.faults(wanted, old, &at);
     if let Some(old) = old {
         found.extend(shape.moved(old, wanted, &at));
         if !found.is_empty() {
             let known = shape.faults(old, None, &at);
-            found.retain(|fault| !known.contains(fault));
+            let is_let_through = |path: &Path| was_taken || past.is_some_and(|past| path.get(past) == path.get(new));
+            found.retain(|fault| !known.contains(fault) || !is_let_through(&fault.0));
         }
     }
     let mut out: Vec<Refusal> = found

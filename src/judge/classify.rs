@@ -223,6 +223,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
         &|old, new| stage.supersets(kind, &pair.api_version, (old, new)),
         &|gate| stage.gate(gate),
         &Surroundings { stage, key: &pair.key },
+        !stage.is_of_renders(),
     )?;
     if matches!(kind.role, Role::Cluster | Role::Class) {
         admission.refusals.extend(match pair.action {

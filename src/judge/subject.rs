@@ -153,11 +153,16 @@ impl Subject<'_> {
         if let Some(open) = self.open.iter().find(|open| diff::touch(&open.path, path)) {
             return Answer::known(rules, Effect::Unknown, RuleId::of("gate/open")).saying(open.because());
         }
+        let fixed = self.key.known.fixed.filter(|fixed| self.same && fixed.covers(path));
+        let is_taken_once = fixed.is_some_and(|fixed| fixed.is_taken_once(path, self.old));
+        if is_taken_once && fixed.is_some_and(|fixed| fixed.makes_once) && self.stage.is_of_renders() {
+            return Answer::known(rules, Effect::Unknown, RuleId::of("template/set-unseen"));
+        }
         if self.has_same_value(path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
-        if let Some(fixed) = self.key.known.fixed.filter(|fixed| self.same && fixed.covers(path)) {
-            return match fixed.is_taken_once(path, self.old) {
+        if fixed.is_some() {
+            return match is_taken_once {
                 true => Answer::known(rules, Effect::Latent, RuleId::of("template/set-once")),
                 false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
             };
@@ -210,6 +215,7 @@ impl Subject<'_> {
             new: self.new,
             used_by: self.used_by,
             versions: &self.stage.versions,
+            live: !self.stage.is_of_renders(),
             gates: self.stage,
         }
     }

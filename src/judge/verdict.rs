@@ -80,10 +80,11 @@ impl Answer {
         (self.effect, self.waits)
     }
 
-    /// Whether this answer weighs more than another one.
+    /// Whether this answer weighs more than another one. Of two that weigh the same, what does not differ has less to say.
     #[must_use]
     pub(crate) fn outweighs(&self, other: &Self) -> bool {
-        (self.weight(), self.touches) > (other.weight(), other.touches)
+        let whole = |answer: &Self| (answer.weight(), answer.touches, answer.rule != "schema/same-value");
+        whole(self) > whole(other)
     }
 
     /// Writes the answer into a change.

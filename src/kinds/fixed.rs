@@ -25,6 +25,8 @@ pub struct Fixed {
     pub style: Style,
     /// Fields that an object from before they were there takes once.
     pub once: &'static [&'static str],
+    /// Whether a webhook makes those where they are not written.
+    pub makes_once: bool,
     /// Whether the comparison also answers for the blocks around the content.
     pub around: bool,
     /// First version of the provider that compares; all where none is named.
@@ -46,6 +48,7 @@ impl Fixed {
             only: &[],
             style,
             once: &[],
+            makes_once: false,
             around: false,
             since: None,
         }
@@ -92,7 +95,8 @@ impl Fixed {
     #[must_use]
     pub fn is_taken_once(&self, path: &Path, old: &Value) -> bool {
         let place = self.place();
-        self.once.iter().map(|key| place.key(*key)).any(|once| once.covers(path) && once.get(old).is_none())
+        let is_missing = |once: &Path| once.get(old).is_none_or(|had| had.as_str().is_some_and(str::is_empty));
+        self.once.iter().map(|key| place.key(*key)).any(|once| once.covers(path) && is_missing(&once))
     }
 
     /// Whether the comparison is about a path.

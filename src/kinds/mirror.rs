@@ -89,6 +89,11 @@ pub trait Mirror: Sync {
     /// The Machines that the owner would have made, and how many of each are alike.
     fn derived(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<(Member, u64)>;
 
+    /// A Machine that may be in the place of any of those by now, where it was made otherwise than they were.
+    fn replacement(&self, _owner: &Value, _versions: &Versions, _now: Timestamp) -> Option<Member> {
+        None
+    }
+
     /// What Machines made of the old spec are out of date for when the new one is wanted.
     fn of_specs(&self, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
         self.derived(old, versions, now)
@@ -114,7 +119,7 @@ pub trait Mirror: Sync {
                 before: Vec::new(),
                 after: self.outdated(&member, new, versions, now),
             });
-            return (Basis::Specs, alike.collect());
+            return (Basis::Specs, self.or_replaced(alike.collect(), case));
         }
         fill_unread(&mut members, case.was_read, || self.derived(old, versions, now));
         let says_same = self.compared().iter().all(|place| match (old.pointer(place), new.pointer(place)) {
@@ -133,6 +138,17 @@ pub trait Mirror: Sync {
             Unit { names, count: 1, before, after }
         });
         (Basis::Machines, units.collect())
+    }
+
+    /// Machines that nobody read, as the first ones or as those that have taken their places: whichever is out of date.
+    fn or_replaced(&self, mut units: Vec<Unit>, case: &Case<'_>) -> Vec<Unit> {
+        if units.iter().any(|unit| unit.after.is_empty())
+            && let Some(member) = self.replacement(case.old, case.versions, case.now)
+        {
+            let after = self.outdated(&member, case.new, case.versions, case.now);
+            units.iter_mut().filter(|unit| unit.after.is_empty()).for_each(|unit| unit.after.clone_from(&after));
+        }
+        units
     }
 
     /// What keeps the Machines of an owner as they are by its own spec, beside the pause that all owners share.

@@ -123,7 +123,17 @@ pub(crate) fn excerpt(before: Option<&Value>, after: Option<&Value>) -> (String,
     {
         return differing_lines(before, after);
     }
-    (short(before), short(after))
+    let (old, new) = (short(before), short(after));
+    // A number and the same as a text.
+    if old == new { (typed(before), typed(after)) } else { (old, new) }
+}
+
+/// A value as one short text that tells a text from what only reads like it.
+fn typed(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) if !text.is_empty() => format!("\"{}\"", cut(text)),
+        other => short(other),
+    }
 }
 
 /// The first lines that differ, cut to what can be read.

@@ -38,6 +38,8 @@ pub struct ChangedLeaf<'a> {
     pub used_by: &'a [String],
     /// The providers' versions.
     pub versions: &'a Versions,
+    /// Whether the old side is what a cluster holds, and not an old render.
+    pub live: bool,
     /// What is known of the controllers' feature gates.
     pub gates: &'a dyn Gates,
 }
@@ -185,6 +187,7 @@ impl Rule {
             && when.alike.is_none_or(|alike| alike.are(asked.before, asked.after))
             && when.field.iter().all(|(path, list)| field(asked.new, path, list))
             && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
+            && when.live.is_none_or(|wanted| wanted == asked.live)
             && when.new_item.is_none_or(|wanted| wanted == is_in_new_item(asked))
             && when.gate.as_ref().is_none_or(|gate| asked.gates.is_on(&gate.name).unwrap_or(gate.default) == gate.state)
             && (when.used_by.is_empty() || when.used_by.iter().any(|kind| asked.used_by.contains(kind)))

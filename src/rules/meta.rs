@@ -125,6 +125,7 @@ fn is_unconditional(when: &When) -> bool {
         && when.field_before.is_empty()
         && when.new_item.is_none()
         && when.gate.is_none()
+        && when.live.is_none()
         && when.used_by.is_empty()
 }
 

@@ -119,6 +119,8 @@ pub struct When {
     pub new_item: Option<bool>,
     /// A feature gate of the controllers.
     pub gate: Option<Gate>,
+    /// Whether the old side is what a cluster holds, in which controllers write too, or an old render, in which they do not.
+    pub live: Option<bool>,
     /// Whether an object of one of these kinds refers to this one after the write.
     pub used_by: Vec<String>,
 }

@@ -260,13 +260,10 @@ fn kind(live: &Inventory) -> LiveKind {
     if is_of_cluster { LiveKind::Cluster } else { LiveKind::OldRender }
 }
 
-/// Labels that controllers put on the Machines that they make.
-const MADE: [&str; 4] = [
-    "cluster.x-k8s.io/control-plane",
-    "cluster.x-k8s.io/control-plane-name",
-    "cluster.x-k8s.io/deployment-name",
-    "cluster.x-k8s.io/set-name",
-];
+/// Labels that controllers put on the Machines that they make. That of a control plane is none of them: a Machine without an owner needs it
+/// too, so that charts render it.
+const MADE: [&str; 3] =
+    ["cluster.x-k8s.io/control-plane-name", "cluster.x-k8s.io/deployment-name", "cluster.x-k8s.io/set-name"];
 
 /// Whether a controller has left its marks on an object, so that no chart rendered it.
 #[must_use]

@@ -22,9 +22,8 @@ module() {
 	nutanix) echo github.com/nutanix-cloud-native/cluster-api-provider-nutanix ;;
 	outscale) echo github.com/outscale/cluster-api-provider-outscale ;;
 	rke2) echo github.com/rancher/cluster-api-provider-rke2 ;;
-	talos) echo github.com/siderolabs/cluster-api-bootstrap-provider-talos ;;
 	tinkerbell) echo github.com/tinkerbell/cluster-api-provider-tinkerbell ;;
-	microk8s) ;;  # Two repositories, one for each side: only by a checkout of both.
+	microk8s | talos) ;; # Two repositories, one for each side: only by a checkout of both.
 	openshift) ;; # The module proxy does not serve it: only by a checkout.
 	*) echo "sigs.k8s.io/cluster-api-provider-$1" ;;
 	esac

@@ -9,6 +9,7 @@ use crate::kinds::immutable::Immutable;
 /// The content of a machine template; a key that its webhook made is taken once.
 pub(super) static MACHINE_TEMPLATE: Fixed = Fixed {
     once: &[MADE_KEY],
+    makes_once: true,
     ..Fixed::template(Style {
         keep_empty: &[
             "additionalCapabilities",

@@ -66,6 +66,11 @@ impl Mirror for Kubeadm {
         derived(owner, versions, now)
     }
 
+    /// The Machine by init lasts until the first upgrade; whichever takes its place has joined.
+    fn replacement(&self, owner: &Value, versions: &Versions, now: Timestamp) -> Option<Member> {
+        Some(made(owner, true, versions, now))
+    }
+
     /// One Machine by init and one joined stand for all of them, however many there are.
     fn of_specs(&self, old: &Value, new: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause> {
         let both = [false, true].iter();
