@@ -189,7 +189,7 @@ fn warnings_about_objects_of_which_nothing_else_is_said_are_one() {
     assert_eq!(
         said,
         [
-            "Secret fleet/a and 1 more, more than once",
+            "Secret fleet/a, b, more than once",
             "ConfigMap fleet/c, more than once",
             "Secret fleet/d, not at all",
             "the clock, which nobody wound, stands",
