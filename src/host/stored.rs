@@ -21,16 +21,16 @@ pub(super) fn is_left_alone(read: &Value, rendered: &Value) -> bool {
 /// Whether a write of an object stores such lists sorted, whatever else it changes. What is live shows another order only where it is
 /// read as it is stored, or says how it was.
 pub(super) fn may_sort(object: &Object, live: &Object) -> bool {
-    is_old(&object.api_version)
+    ApiVersion::is_before_v1beta2(&object.api_version)
         && kind(&object.key).config_place().is_some()
-        && (!is_old(&live.api_version) || live.may_say(CONVERSION_DATA))
+        && (!ApiVersion::is_before_v1beta2(&live.api_version) || live.may_say(CONVERSION_DATA))
 }
 
 /// Puts the lists of a live object that is written through an older version into the form in which they are stored, where the
 /// write stores them in another order.
 pub(super) fn show_order(key: &Key, api_version: &str, read: &Value, live: &mut Value) {
-    let Some(place) = kind(key).config_place().filter(|_| is_old(api_version)) else { return };
-    let is_whole = !read.get("apiVersion").and_then(Value::as_str).is_some_and(is_old);
+    let Some(place) = kind(key).config_place().filter(|_| ApiVersion::is_before_v1beta2(api_version)) else { return };
+    let is_whole = !read.get("apiVersion").and_then(Value::as_str).is_some_and(ApiVersion::is_before_v1beta2);
     let kept = annotation(read, CONVERSION_DATA)
         .filter(|_| !is_whole)
         .and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -80,11 +80,6 @@ pub(super) fn bring(live: &mut Value, rendered: &Value) -> bool {
         annotations.shift_remove(CONVERSION_DATA);
     }
     true
-}
-
-/// Whether a version has these lists as maps.
-fn is_old(api_version: &str) -> bool {
-    ApiVersion::parse(api_version).version == "v1beta1"
 }
 
 /// Whether a list of arguments has the order that a map gives it.

@@ -126,11 +126,6 @@ impl Kind {
     }
 }
 
-/// Whether an `apiVersion` has the names of the superset form already.
-fn is_hub(api_version: &str) -> bool {
-    !matches!(ApiVersion::parse(api_version).version, "v1beta1" | "v1alpha4" | "v1alpha3" | "v1alpha1")
-}
-
 /// Whether the superset form of a kind depends on the versions of the providers.
 #[must_use]
 pub(crate) fn is_of_versions(kind: &Kind) -> bool {
@@ -147,7 +142,7 @@ pub(crate) fn value(kind: &Kind, api_version: &str, object: &Value, versions: &V
 #[must_use]
 pub(crate) fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
     let mut out = object;
-    if !is_hub(api_version) {
+    if ApiVersion::is_before_v1beta2(api_version) {
         if let Some(superset) = kind.superset.as_ref() {
             superset.move_all(&mut out);
         }
@@ -162,7 +157,7 @@ pub(crate) fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Ve
 #[must_use]
 pub(crate) fn unreadable(kind: &Kind, api_version: &str, object: &Value) -> Vec<Path> {
     let mut out = Vec::new();
-    if is_hub(api_version) {
+    if !ApiVersion::is_before_v1beta2(api_version) {
         return out;
     }
     for one in kind.moves().iter().filter(|one| one.how == How::Seconds && one.is_in(object)) {
@@ -204,7 +199,7 @@ fn texts(value: &Value, pattern: &[Option<Segment>], at: &Path, out: &mut Vec<Pa
 #[must_use]
 pub fn path(kind: &Kind, api_version: &str, path: &Path, versions: &Versions) -> Path {
     let mut out = path.clone();
-    if !is_hub(api_version) {
+    if ApiVersion::is_before_v1beta2(api_version) {
         for one in kind.moves() {
             if let Some(moved) = one.path(&out) {
                 out = moved;

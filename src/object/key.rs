@@ -195,6 +195,12 @@ impl<'a> ApiVersion<'a> {
             None => Self { group: "", version: text },
         }
     }
+
+    /// Whether an `apiVersion` has the names that Cluster API had before v1beta2.
+    #[must_use]
+    pub(crate) fn is_before_v1beta2(text: &str) -> bool {
+        matches!(ApiVersion::parse(text).version, "v1beta1" | "v1alpha4" | "v1alpha3" | "v1alpha1")
+    }
 }
 
 /// Group and kind.

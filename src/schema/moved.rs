@@ -18,7 +18,7 @@ use crate::tree::Value;
 pub(crate) fn reshape(object: &mut Value, wanted: &Value) -> bool {
     let text = |object: &Value, key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (from, to) = (text(object, "apiVersion"), text(wanted, "apiVersion"));
-    let (old, new) = (is_old(&from), is_old(&to));
+    let (old, new) = (ApiVersion::is_before_v1beta2(&from), ApiVersion::is_before_v1beta2(&to));
     if from == to || old == new || ApiVersion::parse(&from).group != ApiVersion::parse(&to).group {
         return false;
     }
@@ -88,11 +88,6 @@ fn health_check_timeout(object: &mut Value, prefix: &str, old: bool) {
 /// The keys of a place below a prefix.
 fn keys<'p>(prefix: &'p str, place: &'p str) -> Vec<&'p str> {
     prefix.split('.').chain(place.split('.')).filter(|word| !word.is_empty()).collect()
-}
-
-/// Whether a version has the names of v1beta1.
-fn is_old(api_version: &str) -> bool {
-    matches!(ApiVersion::parse(api_version).version, "v1alpha3" | "v1alpha4" | "v1beta1" | "v1alpha1")
 }
 
 #[cfg(test)]

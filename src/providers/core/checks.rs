@@ -8,7 +8,7 @@ use crate::kinds::fields::text;
 use crate::kinds::labels;
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::model::RuleId;
-use crate::object::Path;
+use crate::object::{ApiVersion, Path};
 use crate::providers::core::webhook::{RULE, is_count, items};
 
 use crate::tree::Value;
@@ -72,7 +72,8 @@ pub(crate) fn resource_set(api_version: &str, old: &Value, new: &Value) -> Vec<R
             let mut value = side.pointer(&pointer).cloned().unwrap_or_default();
             // An empty list of Go differs from none; one that was written as v1beta1 is lost on the way to the webhook.
             let is_lost = |child: &Value| {
-                child.is_null() || (api_version.ends_with("v1beta1") && child.as_array().is_some_and(Vec::is_empty))
+                child.is_null()
+                    || (ApiVersion::is_before_v1beta2(api_version) && child.as_array().is_some_and(Vec::is_empty))
             };
             if let Some(map) = value.as_object_mut() {
                 map.retain(|_, child| !is_lost(child));

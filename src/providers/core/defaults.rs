@@ -7,13 +7,14 @@ use super::changes::{V1BETA2, WRITES_ONLY_CHANGES};
 use crate::kinds::fields;
 use crate::kinds::webhook::Written;
 use crate::kinds::{POINTERS, Versions};
+use crate::object::ApiVersion;
 use crate::tree::{Map, Value, json};
 
 /// Sends one side of a write through the mutating webhook of a kind of Cluster API, and through those that are made like them.
 pub(crate) fn fill_in(written: &Written<'_>, object: &mut Value) {
     let Written { key, api_version, shape, versions, .. } = *written;
     let kind = key.kind.as_str();
-    let of_newer_webhook = HAVE_WEBHOOKS.contains(&kind) && !api_version.ends_with("v1beta1");
+    let of_newer_webhook = HAVE_WEBHOOKS.contains(&kind) && !ApiVersion::is_before_v1beta2(api_version);
     let may_stay = of_newer_webhook && versions.has(&WRITES_ONLY_CHANGES) && of_cluster_api(&key.group);
     let before = may_stay.then(|| object.clone());
     mutate(kind, api_version, object, versions);
@@ -43,7 +44,7 @@ const HAVE_WEBHOOKS: &[&str] = &[
 
 /// Fills in what the webhook's own code fills in.
 fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions) {
-    let is_old = api_version.ends_with("v1beta1");
+    let is_old = ApiVersion::is_before_v1beta2(api_version);
     let strategy: &[&str] = match (kind, is_old) {
         ("KubeadmControlPlane", true) => &["rolloutStrategy"],
         ("MachineDeployment", true) => &["strategy"],

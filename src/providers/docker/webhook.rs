@@ -10,8 +10,8 @@ use crate::kinds::webhook::Refusal;
 use crate::kinds::webhook::refuse;
 use crate::kinds::webhook::{Write, Written};
 use crate::model::RuleId;
-use crate::object::Path;
 use crate::object::go_seconds;
+use crate::object::{ApiVersion, Path};
 
 use crate::tree::{Map, Value, json};
 
@@ -39,7 +39,7 @@ impl Webhook for Docker {
 
     fn differences(&self, write: &Write<'_>) -> Option<Vec<Path>> {
         let fixed = write.kind.fixed?;
-        let style = if write.api_version.ends_with("v1beta1") { CONVERTED } else { WRITTEN };
+        let style = if ApiVersion::is_before_v1beta2(write.api_version) { CONVERTED } else { WRITTEN };
         Fixed { style, ..*fixed }.differences(write.old, write.new, write.versions)
     }
 }

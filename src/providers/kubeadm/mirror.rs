@@ -11,7 +11,7 @@ use crate::kinds::mirror::{Comparison, Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
-use crate::object::Path;
+use crate::object::{ApiVersion, Path};
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::kubeadm::{ARGUMENTS, config as kcp_config};
 use crate::tree::{Value, json};
@@ -92,7 +92,7 @@ impl Mirror for Kubeadm {
 
     /// An older version of the API shows arguments as a map: in which order they are stored only the Machines tell.
     fn shown_by(&self, member: &Member, owner: &Value, api_version: &str, versions: &Versions) -> Option<Value> {
-        let hides_order = versions.has(&V1BETA2) && api_version.ends_with("v1beta1");
+        let hides_order = versions.has(&V1BETA2) && ApiVersion::is_before_v1beta2(api_version);
         if hides_order { in_order_of(member, owner) } else { None }
     }
 

@@ -7,7 +7,7 @@ use super::config_old::OLD_STYLE;
 use crate::kinds::Versions;
 use crate::kinds::diff::{self, Style};
 use crate::kinds::fields::child;
-use crate::object::Path;
+use crate::object::{ApiVersion, Path};
 use crate::providers::core::changes::V1BETA2;
 use crate::tree::{Map, Value, json};
 
@@ -55,7 +55,7 @@ const OLD_POINTERS: &[&str] = &[
 /// The places at which the content of a control plane template differs.
 #[must_use]
 pub(crate) fn differences(api_version: &str, old: &Value, new: &Value, versions: &Versions) -> Vec<Path> {
-    let is_old = api_version.ends_with("v1beta1");
+    let is_old = ApiVersion::is_before_v1beta2(api_version);
     let content = |side: &Value| side.pointer("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
     let (mut before, mut after) = (content(old), content(new));
     let keeps_strategy = after.pointer("/rollout/strategy").is_some() || !versions.has(&V1BETA2);
