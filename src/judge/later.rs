@@ -39,6 +39,14 @@ impl Subject<'_> {
         Some(answer.held(because))
     }
 
+    /// A rollout of a pool that its controllers leave alone for now: those of providers look at the same pauses (`util/annotations`, IsPaused).
+    pub(super) fn unless_paused(&self, answer: Answer) -> Answer {
+        let Some(hold) = self.hold(Act::Replace).filter(|_| answer.effect == Effect::Rollout) else { return answer };
+        let said = answer.because.trim_end_matches('.');
+        let because = format!("{said}; {}, so this is held back until {}", hold.says, hold.over);
+        answer.held(because)
+    }
+
     /// What keeps the controllers of the object from an act after the write.
     fn hold(&self, act: Act) -> Option<Hold> {
         if let Some(assessment) = self.assessment {

@@ -196,6 +196,7 @@ impl Subject<'_> {
             }
             return match self.key.known.role {
                 Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
+                Role::Pool | Role::InfraPool => self.unless_paused(hit.into()),
                 _ => hit.into(),
             };
         }
