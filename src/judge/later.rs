@@ -10,7 +10,7 @@ use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
-use crate::kinds::fields::wanted;
+use crate::kinds::fields::{is_autoscaled, number, wanted};
 use crate::model::{Act, Effect, Hold, RuleId, hold_of};
 use crate::object::Path;
 use crate::tree::Value;
@@ -28,6 +28,12 @@ impl Subject<'_> {
         }
         if !(counts || is_mark && taken_over.is_some()) {
             return None;
+        }
+        let says = |side: &Value| number(side, "/spec/replicas").is_some();
+        if counts && self.stage.is_of_renders() && is_autoscaled(old) && !says(old) && says(self.new) {
+            let because = "an autoscaler chooses the number until now, and an old render does not say how many Machines there are, so some of them \
+                           may be deleted; compare with the cluster (--live cluster)";
+            return Some(Answer::known(self.stage.rules, Effect::Unknown, owner.replicas).saying(because));
         }
         let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
         if answer.effect == Effect::None {

@@ -144,11 +144,17 @@ pub(crate) fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
     let size = |name: &str| annotation(owner, name).and_then(|text| text.parse::<u64>().ok());
     match (size(AUTOSCALER[0]), size(AUTOSCALER[1])) {
         (Some(least), Some(most)) if least <= most => {
-            let now = old.and_then(|old| number(old, "/spec/replicas"));
-            now.map_or(least, |now| now.clamp(least, most))
+            // What an old render does not say was filled in when it was written.
+            old.map_or(least, |old| wanted(old, None).clamp(least, most))
         }
         _ => 1,
     }
+}
+
+/// Whether an autoscaler chooses the number of Machines, between bounds that the owner says.
+#[must_use]
+pub(crate) fn is_autoscaled(owner: &Value) -> bool {
+    AUTOSCALER.iter().all(|name| annotation(owner, name).is_some())
 }
 
 /// A number in what a control plane says about unhealthy Machines: `spec.remediation`, or `spec.remediationStrategy`, which RKE2 and

@@ -92,6 +92,7 @@ pub(crate) static PROVIDER: Provider = Provider {
         "eks-others",
         "eks-fargate",
         "eks-pools",
+        "aws-clusters-made",
         "aws-clusters",
         "aws-machines",
         "aws-pools",

@@ -85,6 +85,13 @@ fn mutate(kind: &str, api_version: &str, object: &mut Value, versions: &Versions
     if kind == "ClusterResourceSet" && spec.get("strategy").is_none_or(|told| told == "" || told.is_null()) {
         spec.insert("strategy".to_owned(), json!("ApplyOnce"));
     }
+    if kind == "ExtensionConfig"
+        && let Some(service) = spec.get_mut("clientConfig").and_then(|client| client.get_mut("service"))
+        && let Some(service) = service.as_object_mut().filter(|service| !service.is_empty())
+        && service.get("port").is_none_or(Value::is_null)
+    {
+        service.insert("port".to_owned(), json!(443));
+    }
     if matches!(kind, "MachineDeployment" | "MachineSet") {
         fill_selector(kind, spec, &cluster, &name);
     }
