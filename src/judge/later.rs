@@ -26,14 +26,15 @@ impl Subject<'_> {
         if counts && self.counts_elsewhere() {
             return Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("mp/replicas-elsewhere")));
         }
+        if let Some(who) = self.chooses_the_number(counts, is_mark).filter(|_| self.stage.is_of_renders()) {
+            let because = format!(
+                "{who} chose the number until now, and an old render does not say how many Machines there are, so some of them may be \
+                 deleted; compare with the cluster (--live cluster)"
+            );
+            return Some(Answer::known(self.stage.rules, Effect::Unknown, owner.replicas).saying(because));
+        }
         if !(counts || is_mark && taken_over.is_some()) {
             return None;
-        }
-        let says = |side: &Value| number(side, "/spec/replicas").is_some();
-        if counts && self.stage.is_of_renders() && is_autoscaled(old) && !says(old) && says(self.new) {
-            let because = "an autoscaler chooses the number until now, and an old render does not say how many Machines there are, so some of them \
-                           may be deleted; compare with the cluster (--live cluster)";
-            return Some(Answer::known(self.stage.rules, Effect::Unknown, owner.replicas).saying(because));
         }
         let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
         if answer.effect == Effect::None {
@@ -43,6 +44,16 @@ impl Subject<'_> {
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
         Some(answer.held(because))
+    }
+
+    /// Who chose the number of Machines until this write, where nobody does after it.
+    fn chooses_the_number(&self, counts: bool, is_mark: bool) -> Option<&'static str> {
+        let says = |side: &Value| number(side, "/spec/replicas").is_some();
+        if counts && is_autoscaled(self.old) && !says(self.old) && says(self.new) {
+            return Some("an autoscaler");
+        }
+        let is_handed_back = is_mark && replicas::is_managed(self.old) && !replicas::is_managed(self.new);
+        is_handed_back.then_some("something outside of Cluster API")
     }
 
     /// A rollout of a pool that its controllers leave alone for now: those of providers look at the same pauses (`util/annotations`, IsPaused).
