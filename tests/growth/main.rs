@@ -27,7 +27,7 @@ const PROBES: &[Probe] = &[
     Probe { name: "items of a list under server-side apply", start: 100, options: APPLY, sides: sides::applied_items },
     Probe { name: "control planes of one cluster", start: 15, options: &[], sides: sides::planes },
     Probe { name: "clusters of one name in many namespaces", start: 10, options: &[], sides: sides::namesakes },
-    Probe { name: "files of a control plane", start: 200, options: &[], sides: sides::files },
+    Probe { name: "files of a control plane", start: 400, options: &[], sides: sides::files },
     Probe { name: "commands of a control plane", start: 200, options: &[], sides: sides::commands },
     Probe { name: "arguments of the API server", start: 100, options: &[], sides: sides::arguments },
     Probe { name: "places of a late value", start: 300, options: &["--policy", "policy.yaml"], sides: sides::late },
