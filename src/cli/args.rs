@@ -64,7 +64,7 @@ pub enum Command {
     #[command(after_long_help = examples::SCORE)]
     Score(super::score::ScoreArgs),
     /// Say what something means: a rule, a field such as KubeadmControlPlane.spec.version, a kind, a gate, a finding, an exit
-    /// code, a state of a late value, or `last` for the last held report.
+    /// code, a state of a late value, or `last` for the last report of a post-renderer.
     #[command(after_long_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Check the policy, show what is in force, or try it on a team's own cases.
@@ -230,7 +230,7 @@ pub struct CommonArgs {
     /// What was told of it, where that of the base counts.
     #[arg(skip)]
     pub told_policy: Option<String>,
-    /// A file with rules of your own, in the format of the policy's `rules`; several times if wanted.
+    /// A file with rules of your own, a pack (docs/own-rules.md); several times if wanted.
     #[arg(long, value_name = "FILE")]
     pub pack: Vec<PathBuf>,
     /// What the API server holds: `cluster`, a World, a manifest file or folder, or `none`.
@@ -326,7 +326,7 @@ pub enum HelmCommand {
     /// Link the plugins for the Helm that runs this, each where it does no harm.
     Setup {
         /// The Helm to ask for its version.
-        #[arg(long, env = "HELM_BIN", default_value = "helm")]
+        #[arg(long, env = "HELM_BIN", default_value = "helm", value_parser = helm_program)]
         helm: PathBuf,
         /// Say what would be linked, and link nothing.
         #[arg(long)]
@@ -338,6 +338,11 @@ pub enum HelmCommand {
     /// `install`, `upgrade`, `template` or `rollback` with Helm's own arguments: runs Helm behind the gate.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
+}
+
+/// The Helm to run; a variable that a pipeline sets to nothing names the usual one.
+pub(super) fn helm_program(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(PathBuf::from(if text.is_empty() { "helm" } else { text }))
 }
 
 /// Options of `debug`.

@@ -106,6 +106,6 @@ pub(super) fn watch() {
 fn end(message: &str, exit: Exit) {
     // A closed standard error leaves nothing to say it with.
     drop(writeln!(std::io::stderr(), "rollgate: {message}"));
-    fault::tell(message);
+    fault::tell(message, exit);
     leave::leave(exit);
 }

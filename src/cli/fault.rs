@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::exit::Exit;
 use crate::host::{Detected, ToldHost, say};
 use crate::model::{Decision, Effect, Reason};
 use crate::report::{HostReport, LiveReport, PolicyReport, Report};
@@ -18,13 +19,13 @@ pub(super) fn of_post_renderer(told: ToldHost) {
 }
 
 /// Says a message past the host and in the place of the last report, where a post-renderer runs. Standard error has it already.
-pub(super) fn tell(message: &str) {
+pub(super) fn tell(message: &str, exit: Exit) {
     let Some(told) = RUNS.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return };
     let env = environment();
     // The stream may be what is wrong; who writes is told by the rest.
     let detected = detect(&told, Some(&[]), &env);
     if let Some(path) = say::report_path(&env)
-        && let Ok(bytes) = serde_json::to_vec_pretty(&report(message, &detected))
+        && let Ok(bytes) = serde_json::to_vec_pretty(&report(message, exit, &detected))
     {
         // It is a service, and standard error has said why the run ended.
         drop(say::write_report(&path, &bytes));
@@ -33,8 +34,12 @@ pub(super) fn tell(message: &str) {
     let _: say::Spoken = say::past_host(&format!("rollgate: {message}"), detected.host.kind, &places);
 }
 
+/// The gate of a run that ended by something that it was given and cannot read.
+pub(super) const USAGE: &str = "usage";
+
 /// The report of a run that found out nothing.
-fn report(message: &str, detected: &Detected) -> Report {
+fn report(message: &str, exit: Exit, detected: &Detected) -> Report {
+    let gate = if exit == Exit::Usage { USAGE } else { "fault" };
     Report {
         upgrade: None,
         api_version: "rollgate.dev/v1alpha1".to_owned(),
@@ -44,7 +49,7 @@ fn report(message: &str, detected: &Detected) -> Report {
         digest: String::new(),
         digest_key: None,
         clusters: Vec::new(),
-        reasons: vec![Reason::new("fault", Decision::Undecided, message)],
+        reasons: vec![Reason::new(gate, Decision::Undecided, message)],
         approvals: Vec::new(),
         break_glass: None,
         findings: Vec::new(),

@@ -106,7 +106,7 @@ pub fn with(args: impl IntoIterator<Item = OsString>, outside: &mut Outside<'_>)
             if error.use_stderr() && args.iter().skip(1).any(|word| word == "post-render") {
                 fault::of_post_renderer(ToldHost::default());
                 let text = error.render().to_string();
-                fault::tell(text.trim_start_matches("error: ").lines().next().unwrap_or_default());
+                fault::tell(text.trim_start_matches("error: ").lines().next().unwrap_or_default(), Exit::Usage);
             }
             usage(&error, outside)
         }
@@ -158,7 +158,7 @@ fn dispatch(cli: Cli, outside: &mut Outside<'_>) -> Exit {
             let message = escape::lines(&message);
             // A closed standard error leaves nothing to say it with; the exit code stands.
             drop(writeln!(outside.err, "rollgate: {message}"));
-            fault::tell(&message);
+            fault::tell(&message, stop.exit);
             stop.exit
         }
     }

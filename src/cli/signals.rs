@@ -61,7 +61,7 @@ pub(super) fn listen() -> io::Result<()> {
                 let wipe = if terminal { "\r\x1b[K" } else { "" };
                 // A closed standard error leaves nothing to say it with.
                 drop(writeln!(io::stderr(), "{wipe}rollgate: {text}"));
-                fault::tell(text);
+                fault::tell(text, Exit::Undecided);
                 leave::leave(Exit::Undecided);
             }
             None => leave::leave(Exit::Internal),

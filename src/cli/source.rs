@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::CommonArgs;
+use super::args::{CommonArgs, helm_program};
 use crate::session::{Chart, Source};
 
 /// What is judged, and by what it is rendered.
@@ -38,7 +38,7 @@ pub struct SourceArgs {
     #[arg(long, requires = "chart")]
     pub first_install: bool,
     /// The Helm that renders charts.
-    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
+    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm", value_parser = helm_program)]
     pub helm: PathBuf,
     /// What renders kustomizations: kustomize or kubectl; the first of them on the path where nothing is said.
     #[arg(long, value_name = "PROGRAM")]

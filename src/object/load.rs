@@ -127,7 +127,14 @@ impl Object {
     }
 
     fn named(name: Option<String>, value: Value, line: usize) -> Result<Self, LoadError> {
-        let missing = |what: &str| LoadError::NotAnObject { line, what: format!("{what} is missing or not a string") };
+        let missing = |what: &str| {
+            let is_another = |value: &&Value| value.is_boolean() || value.is_number();
+            let what = match value.pointer(&format!("/{}", what.replace('.', "/"))).filter(is_another) {
+                Some(read) => format!("{what} is read as {read}, which is no text; put it into quotes"),
+                None => format!("{what} is missing or not a string"),
+            };
+            LoadError::NotAnObject { line, what }
+        };
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let api_version = text("/apiVersion").ok_or_else(|| missing("apiVersion"))?.to_owned();
         let kind = text("/kind").ok_or_else(|| missing("kind"))?;

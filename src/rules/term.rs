@@ -72,7 +72,13 @@ impl Term {
         let name = name.trim().to_ascii_lowercase();
         let prefixes = ["exit code ", "exit ", "gates.", "gate/", "effect/"];
         let name = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name).to_owned();
-        TERMS.iter().filter(move |term| term.name.eq_ignore_ascii_case(&name))
+        // A key of the policy stands for its gate: `inPlace`, `health.etcd`, and `etcd` below `health`.
+        let same = |term: &str, name: &str| term.replace('-', "").eq_ignore_ascii_case(&name.replace('-', ""));
+        let is_named = move |term: &&Self| {
+            let key = term.name.strip_prefix("health.").unwrap_or(term.name);
+            same(term.name, &name) || same(key, &name)
+        };
+        TERMS.iter().filter(is_named)
     }
 }
 

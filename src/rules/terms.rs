@@ -7,7 +7,7 @@ use super::term::{Term, decision, exit, finding, gate, late, source};
 const REVIEW: &str = "Read which field causes it (rollgate explain RULE). If it is not wanted, take the change back. If it is, approve exactly \
                       this change (rollgate approve), or let it through with the policy: expect, gates, maxMachines, windows.";
 /// What to do where a read is missing.
-const GRANT: &str = "Do what the line `next` says: grant the right (docs/rbac.yaml), reach the cluster, or give the file. Then run it again.";
+const GRANT: &str = "Do what the lines `do` and `next` say: grant the right (docs/rbac.yaml), reach the cluster, or give the file. Then run it again.";
 
 /// Every word.
 pub(crate) const TERMS: &[Term] = &[
@@ -191,7 +191,12 @@ pub(crate) const TERMS: &[Term] = &[
     gate("read", "Something that is needed could not be read, so nothing can be said about it.", GRANT),
     gate(
         "fault",
-        "The run ended before it could judge: an option, the policy or the stream is wrong, or something could not be written.",
+        "The run ended before it could judge: time or memory ran out, or something could not be written.",
+        "Mend what the message names and run again.",
+    ),
+    gate(
+        "usage",
+        "The run ended before it could judge: an option, the policy or the stream is wrong.",
         "Correct what the message names and run again.",
     ),
     gate(
@@ -400,7 +405,7 @@ mod tests {
     use super::*;
 
     /// Gates that no policy answers: they speak of the run itself, or of what was decided elsewhere.
-    const UNANSWERED: [&str; 13] = [
+    const UNANSWERED: [&str; 14] = [
         "none",
         "unknown",
         "expected",
@@ -410,6 +415,7 @@ mod tests {
         "release",
         "read",
         "fault",
+        "usage",
         "late",
         "late-value",
         "pin",

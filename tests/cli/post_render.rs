@@ -113,7 +113,9 @@ fn a_run_that_ends_before_it_judges_leaves_no_older_report_behind() {
         let shown = program.run(&["explain", "last"], b"");
         assert_eq!(shown.code, Some(0), "{}", shown.stderr);
         assert!(shown.stdout.starts_with("the report of 2") && shown.stdout.contains("last.json"), "{}", shown.stdout);
-        assert!(super::sentence(&shown.stdout, "undecided fault").contains(words), "{}", shown.stdout);
+        // What was given is told from what could not be done, so that who runs it behind Helm ends with the same code.
+        let gate = if ran.code == Some(2) { "undecided usage" } else { "undecided fault" };
+        assert!(super::sentence(&shown.stdout, gate).contains(words), "{}", shown.stdout);
     }
     // Other commands leave the report of the last install alone.
     assert_eq!(program.run(&good, CONFIG_MAP.as_bytes()).code, Some(0));

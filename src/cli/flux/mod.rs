@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
-use super::args::{Colour, PostRenderArgs};
+use super::args::{Colour, PostRenderArgs, helm_program};
 use super::{Outside, Stop, known};
 use crate::exit::Exit;
 use crate::flux::release::Release;
@@ -59,7 +59,7 @@ pub struct RenderArgs {
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub helm_arg: Vec<String>,
     /// The Helm that renders charts.
-    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
+    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm", value_parser = helm_program)]
     pub helm: PathBuf,
     /// What runs post-renderers: kustomize or kubectl; by default the first of them on the path.
     #[arg(long, value_name = "PROGRAM")]

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, anyhow};
 
 use super::{Helm, options, rollback, setup};
-use crate::cli::{Outside, Stop};
+use crate::cli::{Outside, Stop, fault};
 use crate::exit::Exit;
 use crate::report::Report;
 
@@ -26,7 +26,9 @@ pub(super) fn run(words: &[OsString], outside: &mut Outside<'_>) -> Result<Exit,
     };
     let words: Vec<String> = words.iter().map(text).collect::<Result<_, _>>()?;
     let split = options::split(&words)?;
-    let binary = std::env::var_os("HELM_BIN").map_or_else(|| PathBuf::from("helm"), PathBuf::from);
+    let binary = std::env::var_os("HELM_BIN")
+        .filter(|text| !text.is_empty())
+        .map_or_else(|| PathBuf::from("helm"), PathBuf::from);
     if split.help {
         return help(&binary, first, outside);
     }
@@ -58,6 +60,9 @@ fn rendered(helm: &Helm, split: &options::Split, outside: &mut Outside<'_>) -> R
     if helm.major >= 4 {
         let paint = crate::report::human::Paint(false);
         crate::report::human::write(&report, paint, outside.err).map_err(Stop::internal)?;
+    }
+    if report.reasons.iter().any(|reason| reason.gate == fault::USAGE) {
+        return Ok(Exit::Usage);
     }
     Ok(match crate::verdict::exit(report.decision) {
         Exit::Allow => Exit::Internal,

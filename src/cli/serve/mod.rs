@@ -71,7 +71,7 @@ pub struct ServeArgs {
     /// Context of the kubeconfig; in a Pod its service account is used.
     #[arg(long, value_name = "NAME")]
     pub kube_context: Option<String>,
-    /// A file with rules of your own, in the format of the policy's `rules`; several times if wanted.
+    /// A file with rules of your own, a pack (docs/own-rules.md); several times if wanted.
     #[arg(long, value_name = "FILE")]
     pub pack: Vec<PathBuf>,
     /// Version of a provider, such as cluster-api=v1.11.3; overrides what is detected.
@@ -108,7 +108,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "URL")]
     pub notify: Option<String>,
     /// The Helm that renders charts.
-    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm")]
+    #[arg(long, env = "HELM_BIN", value_name = "PROGRAM", default_value = "helm", value_parser = super::args::helm_program)]
     pub helm: PathBuf,
     /// What runs post-renderers: kustomize or kubectl; by default the first of them on the path.
     #[arg(long, value_name = "PROGRAM")]

@@ -64,6 +64,7 @@ impl Scanner<'_> {
             b'\'' => self.fetch_flow_scalar(Style::Single),
             b'"' => self.fetch_flow_scalar(Style::Double),
             _ if self.starts_plain(first) => self.fetch_plain(),
+            b'\t' => Err(Problem::new(self.pos, "found a tab where a token must start; indent with spaces")),
             _ => Err(Problem::new(self.pos, "found a character that cannot start any token")),
         }
     }
