@@ -110,7 +110,7 @@ fn show(told: &Told, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     if let Some(first) =
         fields.iter().position(|(path, _)| is_gate(path)).filter(|_| rollout.get(&tree).is_none_or(Value::is_null))
     {
-        fields.insert(first, (rollout, word(&policy.gates.on_rollout()).into()));
+        fields.insert(first, (rollout, word(&policy.gates.on_rollout())));
     }
     for (place, value) in tree.get("lateValues").and_then(Value::as_array).into_iter().flatten().enumerate() {
         let at = object::Path::root().key("lateValues").index(place);
