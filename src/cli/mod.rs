@@ -178,6 +178,12 @@ fn usage(error: &clap::Error, outside: &mut Outside<'_>) -> Exit {
     } else {
         (write!(outside.out, "{text}"), Exit::Allow)
     };
+    let is_bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_bare && !io::stdin().is_terminal() {
+        // Helm runs it so where only the program is named.
+        let hint = "no command is named; as a post-renderer of Helm 3 it needs --post-renderer-args post-render";
+        drop(writeln!(outside.err, "\nrollgate: {hint}"));
+    }
     if written.and_then(|()| outside.out.flush()).is_ok() { exit } else { Exit::Internal }
 }
 

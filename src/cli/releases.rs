@@ -41,7 +41,8 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
     };
     if jobs.is_empty() {
         return Err(Stop::usage(anyhow!(
-            "no release to judge: the policy lists none under `releases` that --release and --namespace ask for"
+            "no release to judge: `releases` of the policy in force lists none, or none that --release and --namespace ask for; --policy FILE \
+             names another policy"
         )));
     }
     judge(&jobs, notes, args, colour, outside)
