@@ -67,14 +67,12 @@ fn walked_beside<'a>(document: &'a [u8], base: usize, line: usize, twin: Twin<'_
 /// A tree with no text behind its document.
 fn whole<'a>(tree: Tree<'a>, document: &[u8]) -> Result<Tree<'a>> {
     match tree.rest {
-        Some(rest) => {
-            let is_another = document.get(rest..).is_some_and(|rest| rest.starts_with(b"---"));
-            let what = match is_another {
-                true => "another document begins here, and this is read as one",
-                false => "text after the end of the document: Kubernetes would drop it, put `---` before it",
-            };
-            Err(Error::at(document, rest, tree.line, what))
-        }
+        Some(rest) => Err(Error::at(
+            document,
+            rest,
+            tree.line,
+            "text after the end of the document: Kubernetes would drop it, put `---` before it",
+        )),
         None => Ok(tree),
     }
 }
