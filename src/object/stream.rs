@@ -330,6 +330,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_yaml_reads_as_something_else_is_told_from_one_that_is_missing() {
+        let said = |name: &str| {
+            let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{{name}}}\n");
+            load(&text).err().map(|fault| fault.to_string()).unwrap_or_default()
+        };
+        for (name, read) in [("name: y", "true"), ("name: no", "false"), ("name: 1", "1")] {
+            assert!(
+                said(name).contains(&format!("metadata.name is read as {read}, which is no text")),
+                "{}",
+                said(name)
+            );
+        }
+        for name in ["name: ", "name: ''", "name: [a]", "labels: {a: b}"] {
+            assert!(said(name).contains("metadata.name is missing or not a string"), "{name}: {}", said(name));
+        }
+        assert_eq!(said("name: 'y'"), "");
+    }
+
+    #[test]
     fn a_document_that_is_no_object_is_refused_with_its_line() {
         let fault = load("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: ConfigMap\n")
             .expect_err("no object");

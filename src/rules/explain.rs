@@ -295,6 +295,16 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_is_explained_by_the_name_that_the_policy_has_for_it() {
+        let of = |what: &str| explain(what).unwrap_or_else(|| panic!("{what} is a gate"));
+        assert_eq!((of("inPlace"), of("gates.inPlace")), (of("in-place"), of("in-place")));
+        assert_eq!((of("etcd"), of("gates.health.etcd")), (of("health.etcd"), of("health.etcd")));
+        for what in ["place", "health", "healthetcd", "inPlaces"] {
+            assert_eq!(explain(what), None, "{what}");
+        }
+    }
+
+    #[test]
     fn what_nothing_is_called_is_not_explained() {
         for what in ["kcp/nonsense", "Nonsense.spec", "Nonsense", "", ".spec", "5"] {
             assert_eq!(explain(what), None, "{what}");

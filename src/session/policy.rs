@@ -87,8 +87,13 @@ impl InForce {
 /// When it is not there or anything is wrong with it, or none was told that has to be. As undecided, when the cluster that it stands in
 /// cannot be read: then everything is.
 pub(crate) fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -> Result<Option<Loaded>, Stop> {
-    // A variable that a pipeline sets to nothing names none.
-    let file = match (told.filter(|told| !told.is_empty()), untold) {
+    let file = match (told, untold) {
+        // Whoever set a variable to nothing meant a policy, and another one may allow what that would hold.
+        (Some(""), _) => {
+            return Err(Stop::usage(anyhow!(
+                "the policy has an empty name (--policy or ROLLGATE_POLICY); name a file, leave both away, or say none for the safe defaults"
+            )));
+        }
         (Some("none"), _) => None,
         (Some(told), _) if is_object(told) => return of_object(told, whence).map(Some),
         (Some(file), _) => Some(PathBuf::from(file)),

@@ -1,6 +1,6 @@
 //! Wrong command lines, and what the other exit codes look like.
 
-use super::Program;
+use super::{MACHINE_DEPLOYMENT, Program, ran};
 
 #[test]
 fn a_wrong_option_is_exit_2_and_says_so() {
@@ -30,7 +30,7 @@ fn a_stream_that_kubernetes_refuses_is_exit_2_with_its_line() {
 #[test]
 fn an_empty_stream_is_a_render_that_failed() {
     let program = Program::new();
-    program.file("old.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("old.yaml", MACHINE_DEPLOYMENT);
     program.file("comments.yaml", "# nothing\n---\n");
     for stdin in ["", "\n", "# only words\n---\n# more\n", "---\nnull\n"] {
         for command in ["plan", "snapshot"] {
@@ -84,7 +84,7 @@ fn debug_yaml_names_file_line_and_column() {
 fn an_old_render_without_an_object_is_refused() {
     let program = Program::new();
     program.file("old.yaml", "# helm: error\n");
-    program.file("new.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("new.yaml", MACHINE_DEPLOYMENT);
     let ran = program.run(&["plan", "new.yaml", "--live", "old.yaml", "--policy", "none"], b"");
     assert!(ran.code == Some(2) && ran.stderr.contains("old.yaml holds no object"), "{}{}", ran.stdout, ran.stderr);
 }
@@ -93,6 +93,22 @@ fn an_old_render_without_an_object_is_refused() {
 fn a_provider_that_nobody_knows_is_refused() {
     let ran = Program::new().run(&["plan", "--live", "none", "--provider", "cluster-api-provider-foo=v1.2.3"], b"");
     assert!(ran.code == Some(2) && ran.stderr.contains("known are rke2, openstack"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_names_no_policy_and_the_usual_helm() {
+    let program = Program::new();
+    program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\ngates: {rollout: allow}\n");
+    program.file("a.yaml", MACHINE_DEPLOYMENT);
+    let with = |name: &str| {
+        let mut command = program.command();
+        command.env(name, "").args(["plan", "a.yaml", "--live", "a.yaml"]);
+        ran(command, b"")
+    };
+    let policy = with("ROLLGATE_POLICY");
+    assert!(policy.code == Some(2) && policy.stderr.contains("has an empty name"), "{}", policy.stderr);
+    let helm = with("HELM_BIN");
+    assert_eq!(helm.code, Some(0), "{}", helm.stderr);
 }
 
 #[test]
@@ -114,9 +130,7 @@ fn kubectl_calls_its_plugin_by_its_own_name() {
 fn a_reader_that_has_read_enough_is_no_message_and_no_allow() {
     let program = Program::new();
     let many: String = (0..400)
-        .map(|number| {
-            format!("---\n{}", super::MACHINE_DEPLOYMENT.replace("name: md,", &format!("name: md-{number},")))
-        })
+        .map(|number| format!("---\n{}", MACHINE_DEPLOYMENT.replace("name: md,", &format!("name: md-{number},"))))
         .collect();
     program.file("new.yaml", &many.replace("v1.31.0", "v1.32.0"));
     program.file("old.yaml", &many);
@@ -135,7 +149,7 @@ fn a_reader_that_has_read_enough_is_no_message_and_no_allow() {
 #[test]
 fn a_feature_gate_that_is_mistyped_is_refused_and_one_that_nothing_asks_for_is_said() {
     let program = Program::new();
-    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("md.yaml", MACHINE_DEPLOYMENT);
     let plan = |gate: &str| program.run(&["plan", "md.yaml", "--live", "none", "--feature-gate", gate], b"");
     let ran = plan("MachineTaintPropogation=true");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
@@ -148,7 +162,7 @@ fn a_feature_gate_that_is_mistyped_is_refused_and_one_that_nothing_asks_for_is_s
 #[test]
 fn the_reads_are_said_also_where_there_are_none() {
     let program = Program::new();
-    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("md.yaml", MACHINE_DEPLOYMENT);
     let plan = |more: &[&str]| program.run(&[&["plan", "md.yaml", "--explain-reads"], more].concat(), b"");
     let ran = plan(&["--live", "md.yaml"]);
     assert_eq!(
@@ -167,7 +181,7 @@ fn the_reads_are_said_also_where_there_are_none() {
 #[test]
 fn an_error_says_its_cause_once_and_its_place_as_tools_read_it() {
     let program = Program::new();
-    program.file("md.yaml", super::MACHINE_DEPLOYMENT);
+    program.file("md.yaml", MACHINE_DEPLOYMENT);
     program.file("bad.yaml", "a: b: c\n");
     program.file("nameless.yaml", "\nkind: ConfigMap\n");
     program.file("empty.yaml", "# nothing\n");
@@ -191,8 +205,8 @@ fn an_error_says_its_cause_once_and_its_place_as_tools_read_it() {
 #[test]
 fn a_dumb_terminal_gets_no_colours_and_another_one_does() {
     let program = Program::new();
-    program.file("old.yaml", super::MACHINE_DEPLOYMENT);
-    program.file("new.yaml", &super::MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"));
+    program.file("old.yaml", MACHINE_DEPLOYMENT);
+    program.file("new.yaml", &MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"));
     let plan = format!("{} plan new.yaml --live old.yaml --policy none", env!("CARGO_BIN_EXE_rollgate"));
     // `script` of util-linux gives a program a terminal.
     let on_terminal = |term: &str| {
