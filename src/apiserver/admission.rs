@@ -56,7 +56,7 @@ pub(crate) fn admit(
         return Some((moved(live?, &Value::Null), Admission::default()));
     }
     let is_new = pair.action == Action::Create;
-    let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions)?;
+    let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions, was_taken)?;
     // What was there already and does not change is nobody's write.
     dropped.retain(|path| is_new || live.and_then(|live| path.get(live)) != sent.and_then(|sent| path.get(sent)));
     let webhook = kind.webhook.unwrap_or(&NoWebhook);

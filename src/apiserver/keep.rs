@@ -35,15 +35,16 @@ impl Kept {
     }
 }
 
-/// What the API server of these versions keeps of what was sent; `None` where an object goes.
-pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions) -> Option<Kept> {
+/// What the API server of these versions keeps of what was sent; `None` where an object goes. `was_taken` says whether the old side was
+/// read from an API server, or is what was sent before.
+pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions, was_taken: bool) -> Option<Kept> {
     if let Some(sent) = pair.sent.as_ref().filter(|sent| sent.is_certain) {
         let new = pair.predicted.clone()?;
         let old = if pair.action == Action::Create { new.clone() } else { pair.live.clone()? };
         return Some(Kept { old, new, dropped: sent.dropped.clone(), shape: shape(pair, versions) });
     }
     let mut kept = pruned(pair, shape(pair, versions))?;
-    fill_in(&mut kept, pair, kind, versions);
+    fill_in(&mut kept, pair, kind, versions, was_taken);
     Some(kept)
 }
 
@@ -82,20 +83,43 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
     Some(Kept { old, new, dropped, shape })
 }
 
-/// What the webhook fills in on both sides.
-fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions) {
+/// What the webhook fills in on both sides. What it filled in when the old side was sent is there still: no host takes away what it never
+/// wrote.
+fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions, was_taken: bool) {
     let Some(shape) = kept.shape else { return };
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
     let written = |is_past| Written { key: &pair.key, api_version: &pair.api_version, shape, versions, is_past };
-    webhook.fill_in(&written(pair.action == Action::Update), &mut kept.old);
+    let is_update = pair.action == Action::Update;
+    let sent = (is_update && !was_taken).then(|| kept.old.clone());
+    webhook.fill_in(&written(is_update), &mut kept.old);
+    if let Some(sent) = sent {
+        leave(Some(&sent), &kept.old, &mut kept.new);
+    }
     webhook.fill_in(&written(false), &mut kept.new);
+}
+
+/// Leaves in the new side what stands in the `filled` old one and was not `sent` with it, unless the new side says it. A list is one value:
+/// who sends it sends all of it.
+fn leave(sent: Option<&Value>, filled: &Value, new: &mut Value) {
+    if sent == Some(filled) {
+        return;
+    }
+    let (Some(map), Some(new)) = (filled.as_object(), new.as_object_mut()) else { return };
+    for (name, filled) in map {
+        let sent = sent.and_then(|sent| sent.get(name));
+        match new.get_mut(name) {
+            Some(new) => leave(sent, filled, new),
+            None if sent.is_none() => drop(new.insert(name.clone(), filled.clone())),
+            None => {}
+        }
+    }
 }
 
 /// Makes of each pair what the API server keeps of it. A pair stays as it was sent where the versions that are possible do not agree, where
 /// its write is refused, and where it takes the place of another object; so what is refused is shown as it was written.
-pub(crate) fn keep(pairs: &mut [Pair], possible: &[Versions], refuses_unknown: bool) {
+pub(crate) fn keep(pairs: &mut [Pair], possible: &[Versions], refuses_unknown: bool, was_taken: bool) {
     parallel::each(pairs, |pair| {
-        let Some(agreed) = agreed(pair, possible, refuses_unknown) else { return };
+        let Some(agreed) = agreed(pair, possible, refuses_unknown, was_taken) else { return };
         let Agreed { kept, changes, is_certain } = agreed;
         let predicted = pair.predicted.replace(kept.new);
         let live = if pair.action == Action::Create { None } else { pair.live.replace(kept.old) };
@@ -117,7 +141,7 @@ struct Agreed {
 }
 
 /// What is kept of a pair; `None` where that is not certain, or the write is refused.
-fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<Agreed> {
+fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool, was_taken: bool) -> Option<Agreed> {
     if pair.action == Action::Delete || pair.renamed_from.is_some() || pair.effect == Effect::Rejected {
         return None;
     }
@@ -131,7 +155,7 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<A
             bare = Some(pruned(pair, shape)?);
         }
         let mut kept = bare.clone()?;
-        fill_in(&mut kept, pair, kind, versions);
+        fill_in(&mut kept, pair, kind, versions, was_taken);
         Some(kept)
     };
     let (cases, found) = alike::scope(|| kept(first));
@@ -163,4 +187,28 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool) -> Option<A
     }
     let changes = if is_sent { None } else { Some(differs.unwrap_or_else(|| changes(&found.old, &found.new))) };
     Some(Agreed { kept: found, changes, is_certain })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leave;
+    use crate::tree::json;
+
+    #[test]
+    fn what_a_webhook_filled_in_stays_unless_the_next_render_says_it_or_takes_its_place_away() {
+        let sent = json!({"spec": {"a": 1, "kept": {"b": 1}, "gone": {"b": 1}, "list": [{"b": 1}]}});
+        let filled = json!({"spec": {
+            "a": 1, "kept": {"b": 1, "filled": 2}, "gone": {"b": 1, "filled": 2}, "list": [{"b": 1, "filled": 2}],
+            "made": {"c": 3, "d": 4}, "alone": 5,
+        }});
+        let mut new = json!({"spec": {"a": 9, "kept": {}, "list": [{"b": 1}], "made": {"c": 8}}});
+        leave(Some(&sent), &filled, &mut new);
+        let after = json!({"spec": {
+            "a": 9, "kept": {"filled": 2}, "list": [{"b": 1}], "made": {"c": 8, "d": 4}, "alone": 5,
+        }});
+        assert_eq!(new, after);
+        let mut same = json!({"spec": {"a": 9}});
+        leave(Some(&sent), &sent, &mut same);
+        assert_eq!(same, json!({"spec": {"a": 9}}));
+    }
 }

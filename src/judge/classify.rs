@@ -27,12 +27,13 @@ use crate::parallel;
 use crate::providers::typed;
 use crate::rules::Rules;
 use crate::tree::Value;
+use crate::world::LiveKind;
 
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts. Of what is sent `again` although it does not change, the pairs that are refused join the others.
 pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rules: &Rules) -> Classified {
     let possible = open::candidates(scene, pairs, rules);
-    keep(pairs, &possible, refuses_unknown(scene));
+    keep(pairs, &possible, refuses_unknown(scene), scene.world.source.kind != LiveKind::OldRender);
     let (mut outcomes, mut out, others) = runs(possible, pairs, &again, scene, rules);
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
