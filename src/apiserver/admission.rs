@@ -1,7 +1,7 @@
 //! What the API server says to a write of which it has kept what it keeps (`keep`): feature gates, schema and webhooks refuse.
 //! The order is the API server's own, and what each step does is the kind's; a kind without a shape goes through untouched.
 
-use super::keep::{Kept, kept};
+use super::keep::{Kept, Past, kept};
 use super::refused;
 use crate::compare::{Action, Pair};
 use crate::kinds::around::{self, Around};
@@ -38,8 +38,8 @@ pub(crate) struct Admission {
 }
 
 /// Sends a write through the API server. A new object has nothing to be compared with: it stands for its own past, so that
-/// only what is refused about it alone is found. `moved` brings both sides of the object into the superset form, and `was_taken` says
-/// whether the API server has the old side.
+/// only what is refused about it alone is found. `moved` brings both sides of the object into the superset form, and `past` says
+/// what the old side is.
 #[must_use]
 pub(crate) fn admit(
     pair: &Pair,
@@ -48,7 +48,7 @@ pub(crate) fn admit(
     moved: &dyn Fn(&Value, &Value) -> Sides,
     state: &dyn Fn(&str) -> State,
     around: &dyn Around,
-    was_taken: bool,
+    past: Past,
 ) -> Option<(Sides, Admission)> {
     let (key, api_version) = (&pair.key, pair.api_version.as_str());
     let (live, sent) = pair.sent();
@@ -56,7 +56,7 @@ pub(crate) fn admit(
         return Some((moved(live?, &Value::Null), Admission::default()));
     }
     let is_new = pair.action == Action::Create;
-    let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions, was_taken)?;
+    let Kept { old, new, mut dropped, shape } = kept(pair, kind, versions, past)?;
     // What was there already and does not change is nobody's write.
     dropped.retain(|path| is_new || live.and_then(|live| path.get(live)) != sent.and_then(|sent| path.get(sent)));
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
@@ -64,13 +64,13 @@ pub(crate) fn admit(
     let has_spec = webhook.asks_for_spec(&key.kind) || new.get("spec").is_some_and(|spec| !spec.is_null());
     if let Some(shape) = shape.filter(|_| has_spec) {
         // What was there already is let through; of a new object nothing was.
-        let past = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
+        let before = if is_new || old.get("spec").is_none() { None } else { Some(&old) };
         refusals.extend(refused::by_schema(
             shape,
             (kind, webhook),
             api_version,
-            (past, &new, sent),
-            was_taken,
+            (before, &new, sent),
+            past == Past::Taken,
             versions,
         ));
     }

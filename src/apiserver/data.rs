@@ -104,9 +104,8 @@ fn entry(field: &str, name: &str, value: &Value, is_secret: bool) -> Option<Refu
         let plain: String = text.chars().filter(|letter| !matches!(letter, '\n' | '\r')).collect();
         STANDARD.decode(plain).is_err()
     };
-    (is_encoded && is_broken())
-        .then(|| at("a value is not base64; plain text belongs into stringData".to_owned()))
-        .flatten()
+    let plain = if is_secret { "stringData" } else { "data" };
+    (is_encoded && is_broken()).then(|| at(format!("a value is not base64; plain text belongs into {plain}"))).flatten()
 }
 
 /// Data that is larger than an object may be.

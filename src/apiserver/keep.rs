@@ -35,16 +35,26 @@ impl Kept {
     }
 }
 
-/// What the API server of these versions keeps of what was sent; `None` where an object goes. `was_taken` says whether the old side was
-/// read from an API server, or is what was sent before.
-pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions, was_taken: bool) -> Option<Kept> {
+/// What the old side of a write is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// Read from an API server.
+    Taken,
+    /// What was sent before, all of which is sent again.
+    Sent,
+    /// What was sent before, of which only what differs is sent (`helm upgrade` of Helm 3: a merge patch from one manifest to the other).
+    Merged,
+}
+
+/// What the API server of these versions keeps of what was sent; `None` where an object goes.
+pub(super) fn kept(pair: &Pair, kind: &'static Kind, versions: &Versions, past: Past) -> Option<Kept> {
     if let Some(sent) = pair.sent.as_ref().filter(|sent| sent.is_certain) {
         let new = pair.predicted.clone()?;
         let old = if pair.action == Action::Create { new.clone() } else { pair.live.clone()? };
         return Some(Kept { old, new, dropped: sent.dropped.clone(), shape: shape(pair, versions) });
     }
     let mut kept = pruned(pair, shape(pair, versions))?;
-    fill_in(&mut kept, pair, kind, versions, was_taken);
+    fill_in(&mut kept, pair, kind, versions, past);
     Some(kept)
 }
 
@@ -85,31 +95,34 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
 
 /// What the webhook fills in on both sides. What it filled in when the old side was sent is there still: no host takes away what it never
 /// wrote.
-fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions, was_taken: bool) {
+fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions, past: Past) {
     let Some(shape) = kept.shape else { return };
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
     let written = |is_past| Written { key: &pair.key, api_version: &pair.api_version, shape, versions, is_past };
     let is_update = pair.action == Action::Update;
-    let sent = (is_update && !was_taken).then(|| kept.old.clone());
+    let sent = (is_update && past != Past::Taken).then(|| kept.old.clone());
     webhook.fill_in(&written(is_update), &mut kept.old);
     if let Some(sent) = sent {
-        leave(Some(&sent), &kept.old, &mut kept.new);
+        leave(Some(&sent), &kept.old, &mut kept.new, past == Past::Merged);
     }
     webhook.fill_in(&written(false), &mut kept.new);
 }
 
 /// Leaves in the new side what stands in the `filled` old one and was not `sent` with it, unless the new side says it. A list is one value:
-/// who sends it sends all of it.
-fn leave(sent: Option<&Value>, filled: &Value, new: &mut Value) {
+/// who sends it sends all of it. Where sides are merged, what both renders say is not sent, and is what the webhook made of it.
+fn leave(sent: Option<&Value>, filled: &Value, new: &mut Value, is_merged: bool) {
     if sent == Some(filled) {
         return;
     }
     let (Some(map), Some(new)) = (filled.as_object(), new.as_object_mut()) else { return };
+    let unsent = |name: &str, new: &Value| is_merged && sent.and_then(|sent| sent.get(name)) == Some(new);
+    new.retain(|name, value| map.contains_key(name) || !unsent(name, value));
     for (name, filled) in map {
-        let sent = sent.and_then(|sent| sent.get(name));
+        let was = sent.and_then(|sent| sent.get(name));
         match new.get_mut(name) {
-            Some(new) => leave(sent, filled, new),
-            None if sent.is_none() => drop(new.insert(name.clone(), filled.clone())),
+            Some(new) if unsent(name, new) => new.clone_from(filled),
+            Some(new) => leave(was, filled, new, is_merged),
+            None if was.is_none() => drop(new.insert(name.clone(), filled.clone())),
             None => {}
         }
     }
@@ -117,9 +130,9 @@ fn leave(sent: Option<&Value>, filled: &Value, new: &mut Value) {
 
 /// Makes of each pair what the API server keeps of it. A pair stays as it was sent where the versions that are possible do not agree, where
 /// its write is refused, and where it takes the place of another object; so what is refused is shown as it was written.
-pub(crate) fn keep(pairs: &mut [Pair], possible: &[Versions], refuses_unknown: bool, was_taken: bool) {
+pub(crate) fn keep(pairs: &mut [Pair], possible: &[Versions], refuses_unknown: bool, past: Past) {
     parallel::each(pairs, |pair| {
-        let Some(agreed) = agreed(pair, possible, refuses_unknown, was_taken) else { return };
+        let Some(agreed) = agreed(pair, possible, refuses_unknown, past) else { return };
         let Agreed { kept, changes, is_certain } = agreed;
         let predicted = pair.predicted.replace(kept.new);
         let live = if pair.action == Action::Create { None } else { pair.live.replace(kept.old) };
@@ -141,7 +154,7 @@ struct Agreed {
 }
 
 /// What is kept of a pair; `None` where that is not certain, or the write is refused.
-fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool, was_taken: bool) -> Option<Agreed> {
+fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool, past: Past) -> Option<Agreed> {
     if pair.action == Action::Delete || pair.renamed_from.is_some() || pair.effect == Effect::Rejected {
         return None;
     }
@@ -155,7 +168,7 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool, was_taken: 
             bare = Some(pruned(pair, shape)?);
         }
         let mut kept = bare.clone()?;
-        fill_in(&mut kept, pair, kind, versions, was_taken);
+        fill_in(&mut kept, pair, kind, versions, past);
         Some(kept)
     };
     let (cases, found) = alike::scope(|| kept(first));
@@ -192,7 +205,7 @@ fn agreed(pair: &Pair, possible: &[Versions], refuses_unknown: bool, was_taken: 
 #[cfg(test)]
 mod tests {
     use super::leave;
-    use crate::tree::json;
+    use crate::tree::{Value, json};
 
     #[test]
     fn what_a_webhook_filled_in_stays_unless_the_next_render_says_it_or_takes_its_place_away() {
@@ -202,13 +215,28 @@ mod tests {
             "made": {"c": 3, "d": 4}, "alone": 5,
         }});
         let mut new = json!({"spec": {"a": 9, "kept": {}, "list": [{"b": 1}], "made": {"c": 8}}});
-        leave(Some(&sent), &filled, &mut new);
+        leave(Some(&sent), &filled, &mut new, false);
         let after = json!({"spec": {
             "a": 9, "kept": {"filled": 2}, "list": [{"b": 1}], "made": {"c": 8, "d": 4}, "alone": 5,
         }});
         assert_eq!(new, after);
         let mut same = json!({"spec": {"a": 9}});
-        leave(Some(&sent), &sent, &mut same);
+        leave(Some(&sent), &sent, &mut same, true);
         assert_eq!(same, json!({"spec": {"a": 9}}));
+    }
+
+    #[test]
+    fn what_both_renders_say_is_what_the_webhook_made_of_it_where_only_the_rest_is_sent() {
+        let sent = json!({"spec": {"moved": "x", "list": [{"b": 1}], "kept": 1}});
+        let filled = json!({"spec": {"place": ["x"], "list": [{"b": 1, "filled": 2}], "kept": 1}});
+        let of = |mut new: Value, is_merged| {
+            leave(Some(&sent), &filled, &mut new, is_merged);
+            new
+        };
+        assert_eq!(of(sent.clone(), true), filled);
+        let whole = json!({"spec": {"moved": "x", "place": ["x"], "list": [{"b": 1}], "kept": 1}});
+        assert_eq!(of(sent.clone(), false), whole);
+        let other = json!({"spec": {"moved": "y", "place": ["x"], "list": [{"b": 1, "filled": 2}], "kept": 1}});
+        assert_eq!(of(json!({"spec": {"moved": "y", "list": [{"b": 1}], "kept": 1}}), true), other);
     }
 }

@@ -7,9 +7,10 @@ use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashMap;
+use crate::kinds::contract::CONTROL_PLANE;
 use crate::model::Reason;
 use crate::model::{Decision, Effect, Touches};
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::policy::{GateAnswer, Gates, Later};
 use crate::report::sentence;
 use crate::tree::Value;
@@ -125,9 +126,9 @@ fn explained(mut reason: Reason) -> Reason {
 /// What happens to Machines once a pause or another block ends: nobody is asked again when it does. The worst is named.
 fn held_back(pair: &Pair, gates: &Gates) -> Option<Reason> {
     let changes = pair.changes.iter().filter_map(|change| Some((change.waits?, Some(change))));
-    let answered = changes
-        .chain(pair.waits.map(|effect| (effect, None)))
-        .map(|(effect, change)| (later(gates, &pair.key, effect, change.map_or(0, fewer)), change));
+    let answered = changes.chain(pair.waits.map(|effect| (effect, None))).map(|(effect, change)| {
+        (later(gates, effect, change.map_or(0, fewer), is_of_control_plane(pair, change)), change)
+    });
     let worst = answered.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
     let (decision, change) = worst.filter(|(answer, ..)| *answer != Decision::Allow)?;
     let because = change.map_or(&pair.because, |change| &change.because).trim_end_matches('.');
@@ -146,11 +147,18 @@ fn fewer(change: &Change) -> u64 {
     number(&change.before).saturating_sub(number(&change.after))
 }
 
+/// Whether a change is one of a control plane, or of what a topology makes one of.
+fn is_of_control_plane(pair: &Pair, change: Option<&Change>) -> bool {
+    let topology = Path::root().key("spec").key("topology").key("controlPlane");
+    let of_topology = |change: &Change| topology.covers(&change.path);
+    pair.key.group == CONTROL_PLANE || change.is_some_and(of_topology)
+}
+
 /// What the policy answers to an effect that lands later, which takes so many Machines of an owner without replacing them.
-fn later(gates: &Gates, owner: &Key, effect: Effect, fewer: u64) -> Decision {
+fn later(gates: &Gates, effect: Effect, fewer: u64, of_control_plane: bool) -> Decision {
     match gates.paused {
         Later::Rollout if effect == Effect::Scale => {
-            let scale_in = scale_in::asks(gates, owner, fewer).then(|| decision(gates.scale_in));
+            let scale_in = scale_in::asks(gates, of_control_plane, fewer).then(|| decision(gates.scale_in));
             answer(gates, effect).max(scale_in.unwrap_or_default())
         }
         Later::Rollout => answer(gates, effect),

@@ -26,16 +26,17 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow || !is_metal {
         return Vec::new();
     }
-    let hosts: Vec<(&Object, Value)> =
-        live.of_kind(HOST.1).filter_map(|host| Some((host, host.value().ok()?.into_owned()))).collect();
     // Offline, no host in the World says nothing; a cluster was asked for all of them.
-    if hosts.is_empty() && judged.world.source.kind != LiveKind::Cluster {
+    if live.of_kind(HOST.1).next().is_none() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
     }
     let mut predicted: HashMap<&Key, &Pair> = HashMap::default();
     for pair in judged.pairs {
         predicted.entry(&pair.key).or_insert(pair);
     }
+    // A new Machine chooses among the hosts as they are when the write is done.
+    let hosts: Vec<(&Object, Value)> =
+        live.of_kind(HOST.1).filter_map(|host| Some((host, object(judged, &predicted, &host.key)?))).collect();
     let mut crowds: BTreeMap<String, Crowd<'_>> = BTreeMap::new();
     let rolls = judged.classified.rollouts.iter().filter(|rollout| rollout.effect == Effect::Rollout);
     let surges = rolls.map(|rollout| (&rollout.owner, rollout.max_surge.unwrap_or(1), 0));
@@ -77,7 +78,7 @@ impl Crowd<'_> {
     fn short_of(&self, hosts: &[(&Object, Value)], brought: &[(&Key, &Value)], answer: Decision) -> Option<Reason> {
         let Self { first, selector, surge, more } = self;
         let fits = |(host, value): &&(&Object, Value)| {
-            host.key.namespace == first.namespace && is_free(value, &first.name) && chooses(selector, value)
+            host.key.namespace == first.namespace && is_free(value, first) && chooses(selector, value)
         };
         let free = hosts.iter().filter(fits).count() as u64;
         let is_coming = |(key, host): &&(&Key, &Value)| key.namespace == first.namespace && chooses(selector, host);

@@ -26,7 +26,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let limit = limit(gates);
     let smaller: Vec<Smaller<'_>> =
         counted(&judged.classified.rollouts).filter_map(|rollout| Smaller::of(judged, rollout)).collect();
-    let alone = smaller.iter().filter(|one| asks(gates, &one.rollout.owner, one.count));
+    let alone = smaller.iter().filter(|one| asks(gates, one.rollout.owner.group == CONTROL_PLANE, one.count));
     let told = alone.map(|one| (one.says(limit), &one.rollout.owner, one.machines()));
     let together = together(&smaller, limit);
     let reason = |(message, owner, machines): (String, &Key, Option<u64>)| {
@@ -103,8 +103,8 @@ fn together<'j>(smaller: &[Smaller<'j>], limit: u64) -> Vec<(String, &'j Key, Op
 }
 
 /// Whether so many Machines of an owner that go at once are asked about.
-pub(super) fn asks(gates: &Gates, owner: &Key, machines: u64) -> bool {
-    machines > if owner.group == CONTROL_PLANE { 0 } else { limit(gates) }
+pub(super) fn asks(gates: &Gates, of_control_plane: bool, machines: u64) -> bool {
+    machines > if of_control_plane { 0 } else { limit(gates) }
 }
 
 /// How many workers of one owner may go at once.

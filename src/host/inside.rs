@@ -9,6 +9,8 @@ use crate::tree::Value;
 use crate::world::remote::{By, Leads, Remote, RemoteReading};
 use crate::world::{LiveKind, World};
 
+/// What the name of the Secret with the kubeconfig of a Cluster ends with.
+const KUBECONFIG: &str = "-kubeconfig";
 /// The group of what releases of Flux are made from.
 const SOURCES: &str = "source.toolkit.fluxcd.io";
 
@@ -59,7 +61,7 @@ pub(super) fn holds_compared(text: &str) -> bool {
 }
 
 /// The cluster that what an object has written goes into, where it names one: Flux does with a kubeconfig, Argo CD with a
-/// destination. `None` is this cluster.
+/// destination, an add-on of Azimuth by the name of its Cluster. `None` is this cluster.
 pub(crate) fn remote_of(key: &Key, value: &Value, home: Option<&str>) -> Option<Remote> {
     let by = if key.group == "argoproj.io" {
         let at = |field: &str| text(value, &format!("/spec/destination/{field}")).filter(|text| !text.is_empty());
@@ -67,6 +69,9 @@ pub(crate) fn remote_of(key: &Key, value: &Value, home: Option<&str>) -> Option<
         let name = at("name").filter(|name| *name != "in-cluster");
         let by = server.map(|server| By::Server(server.to_owned())).or_else(|| Some(By::Cluster(name?.to_owned())));
         by.filter(|_| key.kind == "Application")?
+    } else if key.group == carriers::ADD_ONS {
+        let cluster = text(value, "/spec/clusterName").filter(|name| !name.is_empty())?;
+        By::Secret { name: format!("{cluster}{KUBECONFIG}"), key: None }
     } else {
         let config = value.pointer("/spec/kubeConfig").filter(|_| is_of_flux(key))?;
         let word = |pointer: &str| text(config, pointer).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -103,7 +108,7 @@ impl<'a> Remotes<'a> {
         }
         match &remote.by {
             // The contract's name for the kubeconfig of a Cluster is all that two renders tell.
-            By::Secret { name, .. } if self.is_offline && name.ends_with("-kubeconfig") => Leads::Likely,
+            By::Secret { name, .. } if self.is_offline && name.ends_with(KUBECONFIG) => Leads::Likely,
             _ => Leads::Unknown(format!("nobody looked into which cluster {remote} leads")),
         }
     }

@@ -15,6 +15,7 @@ use crate::compare::{Action, Pair};
 use crate::hashed::HashMap;
 use crate::model::Effect;
 use crate::model::RuleId;
+use crate::object::ApiVersion;
 use crate::object::GroupKind;
 use crate::object::{Key, Object, Path};
 use crate::parallel;
@@ -70,6 +71,10 @@ impl Run<'_> {
         if self.is_unserved(object) {
             let because = format!("the API server has no {} of {}", object.key.kind, object.api_version);
             return Some(Refusal { path: Path::root().key("kind"), because, reach: self.of_unreadable() });
+        }
+        if !ApiVersion::is_usual(&object.api_version) && schema::has(&object.key.group, &object.key.kind) {
+            let because = format!("no release of its provider has {} of {}", object.key.kind, object.api_version);
+            return Some(Refusal { path: Path::root().key("apiVersion"), because, reach: self.of_unreadable() });
         }
         if let Some(refusal) = self.of_namespace(object).or_else(|| self.of_ending(object, pair)) {
             return Some(refusal);

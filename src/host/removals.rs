@@ -14,10 +14,12 @@ use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Identity, Inventory, Key, LoadError, Object};
-use crate::providers::kind;
+use crate::providers::{self, kind};
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
+const NAMESPACE: &str = "Namespace";
+const DEFINITION: &str = "CustomResourceDefinition";
 const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
 impl<'a> Run<'a> {
@@ -218,8 +220,16 @@ impl<'a> Run<'a> {
     /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
     pub(super) fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
         let taken = self.taken_by(gone);
-        let Some(first) = taken.first() else { return };
-        let because = format!("{why}, and {first} and {} more objects go with it", taken.len() - 1);
+        let because = match taken.first() {
+            Some(first) => format!("{why}, and {first} and {} more objects go with it", taken.len() - 1),
+            None if self.way.is_some() => return,
+            None => match defined_by(gone) {
+                Some(kind) => {
+                    format!("{why}, and every {kind} of the cluster goes with it; an old render shows none of them")
+                }
+                None => return self.doubt_namespace(gone, why),
+            },
+        };
         let value = gone.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
         let mut pair = deleted(gone, value);
         pair.effect = Effect::Delete;
@@ -228,6 +238,20 @@ impl<'a> Run<'a> {
         let message = format!("{}: {because}", gone.key);
         self.out.findings.push(Finding::new("removal-takes-others", gone.key.clone(), message));
         self.out.pairs.push(pair);
+    }
+
+    /// A Namespace goes, and an old render does not show what others keep in it.
+    fn doubt_namespace(&mut self, gone: &Object, why: &str) {
+        if gone.key.kind != NAMESPACE {
+            return;
+        }
+        self.out.carried.push(Unread {
+            what: format!("what {} holds", gone.key),
+            why: format!("{why}, and everything in it goes with it; an old render shows nothing of other releases"),
+            remedy: "compare with the cluster (--live cluster), or say `unseen: {inside: warn}` in the policy"
+                .to_owned(),
+            keys: vec![gone.key.clone()],
+        });
     }
 
     /// Live objects that are compared and go with another one.
@@ -292,8 +316,8 @@ impl<'a> Takers<'a> {
     fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
         let Identity { kind, namespace, name, .. } = &*gone.key;
         let toolkit = match kind.as_str() {
-            "Namespace" => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
-            "CustomResourceDefinition" => {
+            NAMESPACE => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
+            DEFINITION => {
                 let value = gone.value().ok();
                 let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
                 let group = name.split_once('.').map_or("", |(_, group)| group);
@@ -306,6 +330,14 @@ impl<'a> Takers<'a> {
         let made = self.flux.get(&(toolkit, name.clone())).into_iter().flatten();
         made.filter(|made| namespace.is_none() || made.namespace == *namespace).map(|made| made.key).collect()
     }
+}
+
+/// The kind that a definition defines, where its objects are compared.
+fn defined_by(gone: &Object) -> Option<String> {
+    let (plural, group) = gone.key.name.split_once('.').filter(|_| gone.key.kind == DEFINITION)?;
+    let value = gone.value().ok();
+    let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
+    providers::is_compared(group).then(|| kind.unwrap_or(plural).to_owned())
 }
 
 /// The pair of an object that goes away.

@@ -6,7 +6,8 @@ use super::simulate::Plays;
 use crate::hashed::HashSet;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
-use crate::model::{Basis, Effect, Rollout, Standing, Unit};
+use crate::kinds::standing::DELETE_FIRST;
+use crate::model::{Basis, Effect, Rollout, Standing, Strategy, Unit};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
 
@@ -172,11 +173,19 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
             "asks {name} first, which may update Machines in place of replacing them; how that goes is not simulated"
         )
     }));
+    let marked = marked(assessment, wanted);
+    if !marked.is_empty() {
+        let are = if marked.len() == 1 { "is" } else { "are" };
+        steps.insert(
+            0,
+            format!("takes {} first, which {are} up to date and annotated with {DELETE_FIRST}", marked.join(", ")),
+        );
+    }
     let mut seen = HashSet::default();
     let causes: Vec<String> = paths.filter(|path| seen.insert(path.clone())).collect();
     Rollout {
-        machines: Some(count),
-        machine_names: units.iter().flat_map(|unit| unit.names.clone()).collect(),
+        machines: Some(count + marked.len() as u64),
+        machine_names: units.iter().flat_map(|unit| unit.names.clone()).chain(marked).collect(),
         max_surge: Some(room.0),
         max_unavailable: Some(room.1),
         steps,
@@ -184,4 +193,17 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
         causes,
         ..base
     }
+}
+
+/// Machines that a control plane takes before those that are out of date, although they are not: somebody marked them to go
+/// (`controlplane/kubeadm/reconcilers/kubeadmcontrolplane/scale.go` selectMachineForInPlaceUpdateOrScaleDown of Cluster API 1.14; those of
+/// RKE2 and Talos do the same). A MachineDeployment takes none from the MachineSet that is up to date.
+fn marked(assessment: &Weighed<'_>, wanted: u64) -> Vec<String> {
+    if !matches!(assessment.mirror.strategy(assessment.new, wanted), Strategy::OneByOne { .. }) {
+        return Vec::new();
+    }
+    let is_current =
+        |name: &String| assessment.units.iter().any(|unit| unit.after.is_empty() && unit.names.contains(name));
+    let marked = assessment.standing.iter().filter(|machine| machine.is_marked && !machine.is_going);
+    marked.map(|machine| machine.name.clone()).filter(is_current).collect()
 }

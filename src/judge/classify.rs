@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::alike::Kept;
 use crate::apiserver::admission::{self, Admission, Sides};
-use crate::apiserver::keep::keep;
+use crate::apiserver::keep::{Past, keep};
 use crate::compare::{Action, Pair};
+use crate::host::HostKind;
 use crate::judge::around::Surroundings;
 use crate::judge::arrival::{created, doubted, refused_as_new};
 use crate::judge::outcome::Outcome;
@@ -27,13 +28,13 @@ use crate::parallel;
 use crate::providers::typed;
 use crate::rules::Rules;
 use crate::tree::Value;
-use crate::world::LiveKind;
+use crate::world::{LiveKind, WriteMethod};
 
 /// Judges all pairs with the given rules. Where the providers' versions are not certain, all that are possible are judged, and
 /// the worse answer counts. Of what is sent `again` although it does not change, the pairs that are refused join the others.
 pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rules: &Rules) -> Classified {
     let possible = open::candidates(scene, pairs, rules);
-    keep(pairs, &possible, refuses_unknown(scene), scene.world.source.kind != LiveKind::OldRender);
+    keep(pairs, &possible, refuses_unknown(scene), past(scene));
     let (mut outcomes, mut out, others) = runs(possible, pairs, &again, scene, rules);
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     let mut torn: BTreeSet<&Key> = BTreeSet::new();
@@ -90,6 +91,17 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     pairs.retain(|pair| place.next().is_some_and(|place| place < changed) || pair.effect == Effect::Rejected);
     out.findings.extend(half_applied::finding(pairs, scene.world));
     out
+}
+
+/// What the old sides are, and how much of an old render is sent again.
+fn past(scene: &Scene<'_>) -> Past {
+    let host = &scene.world.host;
+    let merges = matches!((host.kind, host.method), (Some(HostKind::Helm3), None) | (_, Some(WriteMethod::MergePatch)));
+    match scene.world.source.kind {
+        LiveKind::OldRender if merges => Past::Merged,
+        LiveKind::OldRender => Past::Sent,
+        _ => Past::Taken,
+    }
 }
 
 /// What some sets of versions say that all come out alike.
@@ -224,7 +236,7 @@ fn admitted(stage: &Stage<'_>, kind: &'static Kind, pair: &Pair) -> Option<(Side
         &|old, new| stage.supersets(kind, &pair.api_version, (old, new)),
         &|gate| stage.gate(gate),
         &Surroundings { stage, key: &pair.key },
-        !stage.is_of_renders(),
+        past(&stage.scene),
     )?;
     if matches!(kind.role, Role::Cluster | Role::Class) {
         admission.refusals.extend(match pair.action {

@@ -21,6 +21,7 @@ mod stage;
 mod subject;
 mod templates;
 mod topology;
+mod unmade;
 mod update;
 pub(crate) mod upgrade;
 mod verdict;

@@ -385,5 +385,31 @@ fn is_reference(path: &Path) -> bool {
 /// Judges every change of an updated pair; the findings of rules are handed back with the answers.
 #[must_use]
 pub(crate) fn changes(subject: &Subject<'_>, pair: &Pair) -> Vec<Answer> {
-    pair.changes.iter().map(|change| subject.answer(change)).collect()
+    let answer = |change: &Change| {
+        let answer = subject.answer(change);
+        match answer.effect >= Effect::Rollout && is_reordered(change) {
+            true => {
+                let because = format!("{} Both sides have the same items, in another order.", answer.because);
+                answer.saying(because)
+            }
+            false => answer,
+        }
+    };
+    pair.changes.iter().map(answer).collect()
+}
+
+/// Whether both sides of a change are lists of the same items in another order.
+fn is_reordered(change: &Change) -> bool {
+    let list = |side: &Option<Value>| side.as_ref().and_then(Value::as_array).cloned();
+    let (Some(before), Some(mut after)) = (list(&change.before), list(&change.after)) else { return false };
+    if before.len() != after.len() {
+        return false;
+    }
+    before.iter().all(|item| match after.iter().position(|other| other == item) {
+        Some(place) => {
+            after.swap_remove(place);
+            true
+        }
+        None => false,
+    })
 }

@@ -5,6 +5,7 @@ use super::outcome::Outcome;
 use super::owner::Assessment;
 use super::stage::Stage;
 use super::subject::{self, Subject};
+use super::unmade;
 use super::verdict::Answer;
 use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
@@ -74,11 +75,21 @@ pub(super) fn updated(
         ..Subject::of(stage, (key, pair), (old, new), &used_by)
     };
     let mut answers = subject::changes(&subject, pair);
-    if let Some(refusal) = refusals.first() {
+    let is_refused_by_fields =
+        || !refusals.is_empty() || answers.iter().any(|answer| answer.effect == Effect::Rejected);
+    if let Some(answer) = unconverted(stage, key, pair).filter(|_| is_refused_by_fields()) {
+        return Outcome::whole(pair, &answer);
+    }
+    let by_host = (pair.effect == Effect::Rejected).then(|| (pair.rule.clone(), pair.because.clone()));
+    let by_webhook = || {
+        let refusal = refusals.first()?;
+        Some((refusal.rule.into(), format!("{}: {}", refusal.path, refusal.message)))
+    };
+    if let Some((rule, why)) = by_host.or_else(by_webhook) {
         // What is refused as a whole does nothing, whatever the field would do.
         for answer in answers.iter_mut().filter(|answer| answer.effect > Effect::Rejected) {
-            *answer = Answer::known(stage.rules, Effect::Rejected, refusal.rule)
-                .saying(format!("the write is refused as a whole; {}: {}", refusal.path, refusal.message));
+            *answer = Answer::named(stage.rules, Effect::Rejected, &rule)
+                .saying(format!("the write is refused as a whole; {why}"));
         }
     }
     for (change, answer) in pair.changes.iter().zip(&answers) {
@@ -118,8 +129,10 @@ pub(super) fn updated(
         outcome.rule = refusal.rule.into();
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
-    if let Some(doubt) = admission.unsure.first().filter(|_| refusals.is_empty() && pair.action == Action::Update) {
-        let answer = unsure(stage, doubt);
+    let doubt = admission.unsure.first().filter(|_| refusals.is_empty() && pair.action == Action::Update);
+    let doubts = doubt.map(|doubt| unsure(stage, doubt)).into_iter().chain(unmade::lost(stage, key, pair));
+    let doubts = doubts.chain(unread_field(stage, pair, admission));
+    for answer in doubts {
         outcome.take_worse(&Outcome {
             effect: answer.effect,
             rule: answer.rule,
@@ -130,6 +143,30 @@ pub(super) fn updated(
     let write = weigh::Write { pair, whole, answers: &outcome.answers, used_by: &used_by, is_refused };
     weigh::weigh(stage, key, &write, out);
     outcome
+}
+
+/// The answer where a field changes that both renders have and no release of the provider: a fork may have it, and then it may do anything.
+fn unread_field(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> Option<Answer> {
+    let old = pair.sent().0.filter(|_| stage.is_of_renders())?;
+    let path = admission.dropped.iter().find(|path| path.get(old).is_some())?;
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-unseen"));
+    let because = format!("{path}: {}", answer.because);
+    Some(answer.saying(because))
+}
+
+/// The answer where the old side is of another version than the new one, and nothing is known of how the provider converts it: what then
+/// seems to be refused may be the same under another name.
+fn unconverted(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Option<Answer> {
+    let old = pair.sent().0?.get("apiVersion")?.as_str()?;
+    if key.known.superset.is_some() || old == pair.api_version || pair.action != Action::Update {
+        return None;
+    }
+    let because = format!(
+        "the old side is written as {old} and the new one as {}; how the API server converts {} is not known here, and what differs may be the same under \
+         another name; compare with the cluster (--live cluster)",
+        pair.api_version, key.kind
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unconverted")).saying(because))
 }
 
 /// Why Machines, read or told by the old spec, are replaced by the write, where nothing holds them back and no change says so.

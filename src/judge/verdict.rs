@@ -28,11 +28,16 @@ impl Answer {
     /// The answer of a cause or another id that a pack has a sentence for.
     #[must_use]
     pub(crate) fn known(rules: &Rules, effect: Effect, rule: RuleId) -> Self {
-        let (because, source) = rules.cause(rule.as_str()).unwrap_or_default();
+        Self::named(rules, effect, rule.as_str())
+    }
+
+    /// The same by the name of a rule.
+    pub(crate) fn named(rules: &Rules, effect: Effect, rule: &str) -> Self {
+        let (because, source) = rules.cause(rule).unwrap_or_default();
         Self {
             effect,
             touches: None,
-            rule: rule.into(),
+            rule: rule.to_owned(),
             because: because.to_owned(),
             source: source.to_owned(),
             finding: None,

@@ -168,6 +168,8 @@ pub struct Kind {
     pub pauses: &'static [&'static str],
     /// What waits for an object whose controller is kept from it, where its own status tells: the effect and what happens.
     pub waiting: Option<Waiting>,
+    /// Whether its controller makes no Machine before its Cluster has an address, and certificates that were taken away are back.
+    pub waits_for_cluster: bool,
     /// Whether its controller never replaces a Machine for being unhealthy.
     pub leaves_sick: bool,
     /// Where its objects say how many hosts they may have at most, as a pointer.
@@ -176,6 +178,17 @@ pub struct Kind {
     pub pools: Option<&'static Pools>,
     /// Fields of its spec whose parts are on where they are there, if empty: an empty block there is not as none.
     pub switches: &'static [&'static str],
+    /// What its controller writes into its spec, in blocks that a render may have.
+    pub made: &'static [Made],
+}
+
+/// A field that a controller writes into the spec of an object, and that its webhook lets nobody take away.
+#[derive(Debug, Clone, Copy)]
+pub struct Made {
+    /// Where it stands, as a pointer.
+    pub pointer: &'static str,
+    /// The rule under which its loss is told.
+    pub rule: RuleId,
 }
 
 /// The key of an object with what is known of its kind, looked up once for all who ask.
@@ -238,10 +251,12 @@ impl Kind {
             named_alone: false,
             pauses: &[],
             waiting: None,
+            waits_for_cluster: false,
             leaves_sick: false,
             most: None,
             pools: None,
             switches: &[],
+            made: &[],
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) mod webhook;
 
 pub(crate) use kind::Role;
 pub(crate) use kind::Typed;
-pub(crate) use kind::{Kind, OwnerRules, SelectorRules};
+pub(crate) use kind::{Kind, Made, OwnerRules, SelectorRules};
 pub(crate) use mirror::Mirror;
 pub(crate) use shapes::POINTERS;
 pub use shapes::Shape;

@@ -8,7 +8,7 @@ use crate::object::is_deleting;
 use crate::tree::Value;
 
 /// Annotation of a Machine that is to go first (Cluster API `api/core/v1beta2/machine_types.go` DeleteMachineAnnotation).
-const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";
+pub(crate) const DELETE_FIRST: &str = "cluster.x-k8s.io/delete-machine";
 
 /// A Machine of a control plane, whose loop asks for conditions of its own; where none of them is told, for what all Machines have.
 #[must_use]

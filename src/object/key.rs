@@ -196,6 +196,15 @@ impl<'a> ApiVersion<'a> {
         }
     }
 
+    /// Whether the version of a text is named as those of Kubernetes are: `v1`, `v1beta2`, `v1alpha7`.
+    #[must_use]
+    pub(crate) fn is_usual(text: &str) -> bool {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(version) = ApiVersion::parse(text).version.strip_prefix('v') else { return false };
+        let parts = ["alpha", "beta"].into_iter().find_map(|word| version.split_once(word));
+        parts.map_or_else(|| is_number(version), |(major, minor)| is_number(major) && is_number(minor))
+    }
+
     /// Whether an `apiVersion` has the names that Cluster API had before v1beta2.
     #[must_use]
     pub(crate) fn is_before_v1beta2(text: &str) -> bool {

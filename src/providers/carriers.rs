@@ -1,6 +1,9 @@
 //! Kinds that are no part of Cluster API and have its objects written all the same: releases, bundles, and clusters of other
 //! projects that are made of Cluster API's.
 
+/// The group of the add-ons of Azimuth, which install into the Cluster that they name (stackhpc/capi-addon-provider).
+pub(crate) const ADD_ONS: &str = "addons.stackhpc.com";
+
 /// Group and kind of each; every kind of the group where there is no name.
 static CARRIERS: &[(&str, &str)] = &[
     ("helm.toolkit.fluxcd.io", ""),
@@ -22,7 +25,7 @@ static CARRIERS: &[(&str, &str)] = &[
     ("kro.run", ""),
     ("hypershift.openshift.io", "HostedCluster"),
     ("hypershift.openshift.io", "NodePool"),
-    ("addons.stackhpc.com", ""),
+    (ADD_ONS, ""),
 ];
 
 /// Whether objects of a kind are there to have others written.

@@ -2,8 +2,10 @@
 
 use super::plural;
 use crate::compare::{Change, Pair, Within};
+use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
 use crate::model::{Effect, Together};
+use crate::providers::kind;
 use crate::tree::Value;
 
 /// Longest text of a value in a sentence, in characters.
@@ -35,6 +37,10 @@ pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machin
         (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
         (Effect::Latent, MACHINE_HEALTH_CHECK) => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
+        }
+        // One that has none, or of which nobody knows whether it has any.
+        (Effect::Delete, _) if machines.is_none() && kind(&pair.key).role == Role::ControlPlane => {
+            "destroys a control plane".to_owned()
         }
         _ => consequence(effect, machines),
     };

@@ -19,4 +19,4 @@ pub(crate) use defaults::{refilled, refused_empty};
 pub(crate) use moved::reshape;
 pub(crate) use shape::Type;
 pub use shape::{Merge, SchemaNode, SchemaShape};
-pub(crate) use table::kinds;
+pub(crate) use table::{has, kinds};

@@ -234,6 +234,14 @@ const K0S_CONFIG: &[Move] = &[
     moved("postStartCommands", "postK0sCommands", Same),
 ];
 
+/// A control plane of k0smotron that runs as Pods (k0smotron `api/k0smotron.io/v1beta1/k0smotroncluster_conversion.go` of 2.1), beside its
+/// storage in Kine, which v1beta1 has without a type.
+const K0SMOTRON: &[Move] = &[
+    moved("controllerPlaneFlags", "controlPlaneFlags", Same),
+    moved("etcd", "storage.etcd", Same),
+    moved("kubeconfigRef", "remoteHostCluster.kubeconfigRef", Same),
+];
+
 /// A Metal3Machine's spec (CAPM3 `api/v1beta1/conversion.go` of 1.13).
 const METAL3_MACHINE: &[Move] = &[moved("image.format", "image.diskFormat", Same), reformed("dataTemplate", Named)];
 
@@ -333,6 +341,7 @@ pub(super) const KINDS: &[(&str, Parts)] = &[
     ("K0sControllerConfig", &[("spec", K0S_CONFIG)]),
     ("K0sWorkerConfig", &[("spec", K0S_CONFIG)]),
     ("K0sWorkerConfigTemplate", &[("spec.template.spec", K0S_CONFIG)]),
+    ("K0smotronControlPlane", &[("spec", K0SMOTRON)]),
     ("Metal3Machine", &[("spec", METAL3_MACHINE)]),
     ("Metal3MachineTemplate", &[("spec.template.spec", METAL3_MACHINE), ("spec.template", METAL3_TEMPLATE)]),
     ("Metal3DataTemplate", &[("spec", METAL3_DATA)]),

@@ -160,6 +160,14 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
     ROOTS.iter().map(|(id, _)| *id)
 }
 
+/// Whether the table has a kind of a group, in whichever version.
+pub(crate) fn has(group: &str, kind: &str) -> bool {
+    kinds().any(|id| {
+        let rest = id.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
+        rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, own)| own == kind)
+    })
+}
+
 /// Whether the table knows a kind as one that lives outside namespaces.
 pub(super) fn is_wide(group: &str, kind: &str) -> bool {
     // Most kinds are not known by any group.

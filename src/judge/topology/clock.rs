@@ -2,16 +2,20 @@
 //! than it once it is over. Read beside `exp/topology/desiredstate/desired_state.go` of Cluster API 1.13 and the mirrors of
 //! the two owners: a control plane looks at its Machines, a MachineDeployment at its MachineSets.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::judge::stage::Stage;
 use crate::judge::topology::weight::owner;
 use crate::judge::verdict::Answer;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{map_at, text};
+use crate::model::Cause;
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::providers::core::changes::TOPOLOGY_CLOCK;
+use crate::providers::core::machine_deployment;
 use crate::providers::machines;
 use crate::tree::Value;
 
@@ -73,19 +77,28 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
     }
     let Ok(time) = time.parse::<Timestamp>() else { return true };
     let owner = owner(stage, key, cluster, word, name);
-    let made = |object: &Value| text(object, "/metadata/creationTimestamp")?.parse::<Timestamp>().ok();
-    let (ages, takes_youngest): (Vec<_>, bool) = if word == "controlPlane" {
-        let members = machines::of_control_plane(stage.scene.view, &owner, &key.name, &stage.versions);
-        (members.iter().map(|member| made(&member.machine)).collect(), false)
-    } else {
-        let sets = stage.scene.view.owned_by(&owner);
-        (sets.map(|object| made(object.value().ok()?.as_ref())).collect(), true)
-    };
-    let known: Vec<Timestamp> = ages.iter().flatten().copied().collect();
-    if known.is_empty() || known.len() < ages.len() {
-        return true;
+    if word != "controlPlane" {
+        return is_set_due(stage, &owner, time);
     }
-    // The MachineSet in use is the youngest one.
-    let oldest = if takes_youngest { known.iter().max() } else { known.iter().min() };
-    oldest.is_some_and(|made| *made < time)
+    let made = |object: &Value| text(object, "/metadata/creationTimestamp")?.parse::<Timestamp>().ok();
+    let members = machines::of_control_plane(stage.scene.view, &owner, &key.name, &stage.versions);
+    let ages: Option<Vec<Timestamp>> = members.iter().map(|member| made(&member.machine)).collect();
+    ages.and_then(|ages| ages.into_iter().min()).is_none_or(|oldest| oldest < time)
+}
+
+/// Whether a MachineDeployment makes a new MachineSet because of a time: none that matches its template was made since. Others do not
+/// count, also where they are younger.
+fn is_set_due(stage: &Stage<'_>, owner: &Key, time: Timestamp) -> bool {
+    let sets = machine_deployment::sets(stage.scene.view, owner, &stage.versions);
+    let Some(mut deployment) = stage.before(owner).map(Arc::unwrap_or_clone) else { return true };
+    let Some(rollout) =
+        deployment.get_mut("spec").and_then(Value::as_object_mut).and_then(|spec| map_at(spec, "rollout"))
+    else {
+        return true;
+    };
+    rollout.insert("after".to_owned(), time.to_string().into());
+    let is_clock = |cause: &Cause| cause.path.to_string() == "spec.rollout.after";
+    let causes = machine_deployment::outdated(&sets, &deployment, &stage.versions, stage.scene.world.now);
+    let is_kept = |causes: &Vec<Cause>| causes.is_empty();
+    sets.is_empty() || !causes.iter().any(is_kept) && causes.iter().flatten().any(is_clock)
 }

@@ -49,7 +49,7 @@ pub(in crate::judge) fn none_free(stage: &Stage<'_>, key: &Key, assessment: &Ass
         match (pair.action, &pair.live, &pair.predicted) {
             (Action::Create, _, Some(host)) => chooses(&selector, host) && !is_taken(host),
             (Action::Update, Some(was), Some(is)) => {
-                let fits = |host: &Value| is_free(host, &key.name) && chooses(&selector, host);
+                let fits = |host: &Value| is_free(host, key) && chooses(&selector, host);
                 !fits(was) && fits(is)
             }
             _ => false,

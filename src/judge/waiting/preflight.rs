@@ -19,18 +19,27 @@ use crate::tree::Value;
 
 /// The annotation that names the checks to skip.
 pub(super) const SKIP: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
+/// The check that waits for an upgrade of the control plane.
+const STABLE: &str = "ControlPlaneIsStable";
 /// Minor versions that workers may be behind their control plane.
 const SKEW: u64 = 3;
 
 /// What the checks hold against new Machines of a MachineDeployment.
 pub(super) fn of_workers(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<Hold> {
     let hold = fails(side, key, owner, cluster)?;
-    // With room below the wanted number old Machines go first, whether or not new ones can be made.
+    // With room below the wanted number old Machines go first, whether or not new ones can be made; but those beyond that room wait, so
+    // that a write which ends the check lets them go.
     let room = owner.pointer("/spec/rollout/strategy/rollingUpdate/maxUnavailable");
     let is_none = |room: &Value| {
         matches!(room.as_str().map_or_else(|| room.as_u64(), |text| text.trim_end_matches('%').parse().ok()), Some(0))
     };
-    room.is_none_or(is_none).then_some(hold)
+    (room.is_none_or(is_none) || ends(side, key, cluster)).then_some(hold)
+}
+
+/// Whether the checks that fail before the write fail no more after it.
+fn ends(side: Side<'_>, key: &Key, cluster: Option<&Key>) -> bool {
+    let after = Side::after(side.stage);
+    !side.is_after() && after.get(key).is_some_and(|owner| failure(after, key, &owner, cluster).is_none())
 }
 
 /// What the checks hold against every new Machine of a MachineDeployment, and against the removal of unhealthy ones.
@@ -71,15 +80,17 @@ fn failure(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> O
     let (have, want) = (text(&plane, "/spec/version")?, text(owner, "/spec/template/spec/version")?);
     let config = owner.pointer("/spec/template/spec/bootstrap/configRef").and_then(|config| target(config, namespace));
     let skipped = skipped(side, owner, config.as_ref());
-    let is_skipped = |check: &str| skipped.iter().any(|told| told == "All" || told == check);
+    let is_skipped = |check: &str| is_among(&skipped, check);
     let (plane_minor, minor) = (minor(have)?, minor(want)?);
     let is_kubeadm = config.as_ref().is_some_and(|config| kind(config).config_place().is_some());
-    // Nothing ends this but its controller, and that does nothing while it is paused.
-    let unstable = unstable(&plane, have).filter(|_| pause::is_annotated(&plane));
-    let says = if let Some(says) = unstable.filter(|_| !is_skipped("ControlPlaneIsStable")) {
+    // Its controller ends this, but not while it is paused; and a write that skips the check does not wait for it.
+    let unstable = unstable(&plane, have);
+    let unstable = unstable.filter(|_| pause::is_annotated(&plane) || skips_later(side, key, STABLE));
+    let says = if let Some(says) = unstable.filter(|_| !is_skipped(STABLE)) {
         let mut places = of_owner(key, config.as_ref());
         places.push((plane_key.clone(), Some(annotation_path(pause::ANNOTATION))));
-        return Some((format!("{plane_key} {says} and is paused"), places));
+        let paused = if pause::is_annotated(&plane) { " and is paused" } else { "" };
+        return Some((format!("{plane_key} {says}{paused}"), places));
     } else if !is_skipped("KubernetesVersionSkew") && minor > plane_minor {
         format!("its version {want} is ahead of the control plane's {have}")
     } else if !is_skipped("KubernetesVersionSkew") && minor + SKEW < plane_minor {
@@ -93,6 +104,20 @@ fn failure(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> O
     places.push((key.clone(), Some(Path::root().key("spec").key("template").key("spec").key("version"))));
     places.push((plane_key, Some(Path::root().key("spec").key("version"))));
     Some((says, places))
+}
+
+/// Whether a check counts before the write, and is skipped after it.
+fn skips_later(side: Side<'_>, key: &Key, check: &str) -> bool {
+    let after = Side::after(side.stage);
+    let Some(owner) = after.get(key).filter(|_| !side.is_after()) else { return false };
+    let config = owner.pointer("/spec/template/spec/bootstrap/configRef");
+    let config = config.and_then(|config| target(config, key.namespace.as_deref()));
+    is_among(&skipped(after, &owner, config.as_ref()), check)
+}
+
+/// Whether a check is among those that are skipped.
+fn is_among(skipped: &[String], check: &str) -> bool {
+    skipped.iter().any(|told| told == "All" || told == check)
 }
 
 /// Where a check can be skipped: at the workers, or at their bootstrap template.

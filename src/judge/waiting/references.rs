@@ -62,7 +62,7 @@ fn data(side: Side<'_>, spec: &Value, namespace: Option<&str>) -> Vec<Key> {
 }
 
 /// The hold of one object that is not there.
-fn hold(why: Why, missing: &Key) -> Hold {
+pub(super) fn hold(why: Why, missing: &Key) -> Hold {
     Hold {
         why,
         places: vec![(missing.clone(), None)],

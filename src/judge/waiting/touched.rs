@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lifted::{Lifted, by_owner};
 use super::side::Side;
-use super::{adoption, hosts, machines, pause, preflight};
+use super::{adoption, control_plane, hosts, machines, pause, preflight};
 use crate::apiserver::admission::Sides;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -63,6 +63,8 @@ struct Reached {
     clusters: BTreeSet<Key>,
     /// The MachineDeployments of these Clusters. Many writes may reach one Cluster, which is asked once.
     deployments: BTreeSet<Key>,
+    /// The control planes of these Clusters.
+    planes: BTreeSet<Key>,
 }
 
 impl Reached {
@@ -71,24 +73,27 @@ impl Reached {
         let key = &pair.key;
         match kind(key).role {
             // A topology hands annotations to its owners.
-            Role::Cluster if changes_pause(pair) || differs(pair, "/spec/topology") => {
+            Role::Cluster
+                if changes_pause(pair)
+                    || ["/spec/topology", "/spec/controlPlaneEndpoint"].iter().any(|place| differs(pair, place)) =>
+            {
                 self.clusters.insert(key.clone());
             }
             Role::Class if differs(pair, "/spec") => self.clusters.extend(stage.clusters_of_class(key)),
             _ if key.group == CONTROL_PLANE => {
                 self.deployments.extend(stage.after(key).and_then(|owner| stage.cluster_of(key, &owner)));
             }
-            Role::Template | Role::Data => self.add_referrers(stage, pair),
+            Role::Template | Role::Data => {
+                self.add_referrers(stage, pair);
+                self.planes.extend(control_plane::reached(pair));
+            }
             _ => {}
         }
     }
 
     /// Adds who refers to a template or to data: what these say of preflight checks counts for them.
     fn add_referrers(&mut self, stage: &Stage<'_>, pair: &Pair) {
-        let is_said = |value: &Option<Value>| {
-            value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned))
-        };
-        if pair.action == Action::Update && is_said(&pair.live) == is_said(&pair.predicted) {
+        if pair.action == Action::Update && !skips_otherwise(pair) {
             return;
         }
         for reference in stage.referrers(&pair.key) {
@@ -101,10 +106,12 @@ impl Reached {
 
     /// All of them.
     fn owners(self, stage: &Stage<'_>) -> BTreeSet<Key> {
-        let Self { mut owners, clusters, deployments } = self;
+        let Self { mut owners, clusters, deployments, planes } = self;
         owners.extend(clusters.iter().flat_map(|cluster| stage.owners_of(cluster)).cloned());
         let of_clusters = deployments.iter().flat_map(|cluster| stage.owners_of(cluster));
         owners.extend(of_clusters.filter(|owner| kind(owner).role == Role::Deployment).cloned());
+        let of_clusters = planes.iter().flat_map(|cluster| stage.owners_of(cluster));
+        owners.extend(of_clusters.filter(|owner| owner.group == CONTROL_PLANE).cloned());
         owners
     }
 }
@@ -136,9 +143,8 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
         let key = &pair.key;
         match kind(key).role {
             Role::HealthCheck => {
-                let name =
-                    pair.predicted.as_ref().or(pair.live.as_ref()).and_then(|check| text(check, "/spec/clusterName"));
-                out.extend(name.map(|name| contract::cluster(key.namespace.as_deref(), name)));
+                let check = pair.predicted.as_ref().or(pair.live.as_ref());
+                out.extend(check.and_then(|check| cluster_of_check(key, check)));
             }
             Role::Cluster if pair.action == Action::Update => {
                 // Whatever is written to a Cluster with a class makes the topology controller look.
@@ -149,9 +155,16 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
             }
             Role::Class => out.extend(stage.clusters_of_class(key)),
             _ if is_of_topology(pair) => out.extend(cluster_of(stage, pair)),
-            Role::Template if pair.action == Action::Create => {
-                let classes = stage.referrers(key).into_iter().filter(|reference| reference.from.kind == CLUSTER_CLASS);
-                classes.for_each(|class| out.extend(stage.clusters_of_class(&class.from)));
+            Role::Template if pair.action == Action::Create || skips_otherwise(pair) => {
+                for user in stage.referrers(key).into_iter().map(|reference| &reference.from) {
+                    if user.kind == CLUSTER_CLASS {
+                        out.extend(stage.clusters_of_class(user));
+                    } else if kind(user).role == Role::HealthCheck {
+                        out.extend(stage.after(user).and_then(|check| cluster_of_check(user, &check)));
+                    } else if pair.action == Action::Update {
+                        out.extend(stage.after(user).and_then(|owner| stage.cluster_of(user, &owner)));
+                    }
+                }
             }
             Role::Machine if differs(pair, "/metadata") || differs(pair, "/spec") => {
                 out.extend(cluster_of(stage, pair));
@@ -161,10 +174,9 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
                     "/metadata/annotations",
                     "/metadata/labels",
                     "/spec/paused",
-                    "/spec/template/metadata",
-                    "/spec/template/spec/deletion",
-                    "/spec/template/spec/nodeDrainTimeout",
-                    "/spec/template/spec/nodeVolumeDetachTimeout",
+                    "/spec/version",
+                    "/spec/template",
+                    "/spec/rollout",
                     "/spec/machineTemplate/metadata",
                     "/spec/machineTemplate/spec/deletion",
                     "/spec/machineTemplate/nodeDrainTimeout",
@@ -184,8 +196,20 @@ pub(super) fn clusters(stage: &Stage<'_>) -> BTreeSet<Key> {
     out
 }
 
+/// Whether a pair says otherwise which preflight checks to skip.
+fn skips_otherwise(pair: &Pair) -> bool {
+    let told =
+        |value: &Option<Value>| value.as_ref().and_then(|value| annotation(value, preflight::SKIP).map(str::to_owned));
+    told(&pair.live) != told(&pair.predicted)
+}
+
+/// The Cluster that a health check looks after.
+fn cluster_of_check(key: &Key, check: &Value) -> Option<Key> {
+    text(check, "/spec/clusterName").map(|name| contract::cluster(key.namespace.as_deref(), name))
+}
+
 /// Whether both sides of a pair differ at a place.
-fn differs(pair: &Pair, place: &str) -> bool {
+pub(super) fn differs(pair: &Pair, place: &str) -> bool {
     match (&pair.live, &pair.predicted) {
         (Some(old), Some(new)) => old.differs_at(new, place),
         (Some(one), None) | (None, Some(one)) => one.pointer(place).is_some(),

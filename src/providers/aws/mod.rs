@@ -19,7 +19,8 @@ use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Kind, Made, Role};
+use crate::model::RuleId;
 
 static RELEASE: Release =
     Release { name: "aws", newest: Version::new(2, 13, 0), aliases: &["capa", "bootstrap-eks", "control-plane-eks"] };
@@ -37,6 +38,7 @@ static KINDS: &[Kind] = &[
     Kind {
         gates: &[(IGNITION, "")],
         pools: Some(&reach::POOLS),
+        made: &[Made { pointer: "/spec/network/vpc/id", rule: RuleId::of("capa/vpc-lost-unseen") }],
         ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster)
     },
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other) },

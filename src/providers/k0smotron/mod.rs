@@ -27,6 +27,8 @@ const CONFIG: &str = "K0sControllerConfig";
 const WORKER_CONFIG: &str = "K0sWorkerConfig";
 /// What configs of workers are made from.
 const WORKER_TEMPLATE: &str = "K0sWorkerConfigTemplate";
+/// The control plane of Pods.
+const HOSTED_KIND: &str = "K0smotronControlPlane";
 /// The group of clusters that are no part of Cluster API.
 const ALONE: &str = "k0smotron.io";
 
@@ -35,6 +37,8 @@ static TEMPLATE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(CONTROL
 static CONFIG_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(CONFIG));
 static WORKER_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(WORKER_CONFIG));
 static WORKER_TEMPLATE_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(WORKER_TEMPLATE));
+
+static HOSTED_FORM: LazyLock<Superset> = LazyLock::new(|| Superset::of(HOSTED_KIND));
 
 static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("k0s/replicas"), selector: None };
 
@@ -56,7 +60,11 @@ static KINDS: &[Kind] = &[
     Kind { webhook: Some(&Worker), superset: Some(&WORKER_FORM), ..Kind::new(BOOTSTRAP, WORKER_CONFIG, Role::Config) },
     Kind { superset: Some(&WORKER_TEMPLATE_FORM), ..Kind::new(BOOTSTRAP, WORKER_TEMPLATE, Role::Template) },
     Kind { webhook: Some(&Alone), ..Kind::new(ALONE, "Cluster", Role::Other) },
-    Kind { webhook: Some(&Hosted), ..Kind::new(CONTROL_PLANE, "K0smotronControlPlane", Role::ControlPlane) },
+    Kind {
+        webhook: Some(&Hosted),
+        superset: Some(&HOSTED_FORM),
+        ..Kind::new(CONTROL_PLANE, HOSTED_KIND, Role::ControlPlane)
+    },
 ];
 
 /// The provider.

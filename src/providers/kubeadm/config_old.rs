@@ -114,7 +114,8 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
     let mut want = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
     let (Some(current), Some(desired)) = (have.as_object_mut(), want.as_object_mut()) else { return Vec::new() };
     let defined = |form: Option<&Value>| match form {
-        // 1.11 asks whether the block says anything, older versions whether it is there.
+        // 1.11 asks whether the block says anything, older versions whether it is there; a pointer says that it is none.
+        Some(form) if form.get("controlPlane").is_some_and(Value::is_object) => true,
         Some(form) if versions.has(&V1BETA2) => {
             let mut form = form.clone();
             diff::prune(&mut form, style);

@@ -81,6 +81,7 @@ static KINDS: &[Kind] = &[
         mirror: Some(&Kubeadm),
         superset: Some(&CONTROL_PLANE_FORM),
         gates: &[(IGNITION, "ignition"), (TAINTS, "taints")],
+        waits_for_cluster: true,
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     Kind {

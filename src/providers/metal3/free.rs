@@ -2,7 +2,7 @@
 //! Read beside `baremetal/metal3machine_manager.go` (chooseHost, hostIsAvailable, hostLabelSelectorForHost) of CAPM3 1.10.
 
 use super::{HOST, MACHINE_TEMPLATE, REUSE, SHUT};
-use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::contract::{INFRASTRUCTURE, MACHINE_DEPLOYMENT};
 use crate::kinds::references::references;
 use crate::object::{Key, View, is_deleting};
 use crate::tree::Value;
@@ -30,14 +30,14 @@ pub(crate) fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Ke
         return None;
     }
     let selector = selector(owner, get)?;
-    let fits = |host: &Value| is_free(host, &owner.name) && chooses(&selector, host);
+    let fits = |host: &Value| is_free(host, owner) && chooses(&selector, host);
     let here = hosts.filter(|host| host.key.namespace == owner.namespace);
     Some(here.filter(|host| host.value().is_ok_and(|host| fits(&host))).count() as u64)
 }
 
 /// Whether the owner's next Machine may take a host (CAPM3 `baremetal/metal3machine_manager.go`, v1.10, chooseHost and hostIsAvailable).
 #[must_use]
-pub(crate) fn is_free(host: &Value, owner: &str) -> bool {
+pub(crate) fn is_free(host: &Value, owner: &Key) -> bool {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let annotation = |name: &str| host.pointer("/metadata/annotations").is_some_and(|all| all.get(name).is_some());
     let reuse = host.pointer("/metadata/labels").and_then(|labels| labels.get(REUSE)).and_then(Value::as_str);
@@ -46,7 +46,13 @@ pub(crate) fn is_free(host: &Value, owner: &str) -> bool {
         && text("/status/errorMessage").is_empty()
         && matches!(text("/status/provisioning/state"), "available" | "ready")
         && !SHUT.iter().any(|name| annotation(name))
-        && reuse.is_none_or(|name| name == owner)
+        && reuse.is_none_or(|name| is_kept_for(name, owner))
+}
+
+/// Whether the label for node reuse names an owner (same file, getControlPlaneName and getMachineDeploymentName; `kcp-` up to 1.4).
+fn is_kept_for(label: &str, owner: &Key) -> bool {
+    let prefixes: &[&str] = if owner.kind == MACHINE_DEPLOYMENT { &["md-"] } else { &["cp-", "kcp-"] };
+    prefixes.iter().any(|prefix| label.strip_prefix(prefix) == Some(owner.name.as_str()))
 }
 
 /// Whether a host that nobody uses is still being looked at before it may be taken (baremetal-operator
@@ -107,15 +113,21 @@ mod tests {
 
     #[test]
     fn a_host_is_free_when_metal3_would_choose_it() {
-        let free = |state, more| is_free(&host(state, more), "cp");
+        let owner = |kind: &str| Key::of("", kind, None, "a");
+        let free = |state, more| is_free(&host(state, more), &owner("KubeadmControlPlane"));
         assert!(free("available", json!({})) && free("ready", json!({})));
         assert!(is_on_its_way(&host("inspecting", json!({}))) && !is_on_its_way(&host("available", json!({}))));
         assert!(!is_on_its_way(&host("inspecting", json!({"spec": {"consumerRef": {"name": "m"}}}))));
-        assert!(free("available", json!({"metadata": {"labels": {REUSE: "cp"}}})));
+        let kept = |label: &str| json!({"metadata": {"labels": {REUSE: label}}});
+        assert!(free("available", kept("cp-a")) && free("available", kept("kcp-a")));
+        assert!(is_free(&host("available", kept("md-a")), &owner("MachineDeployment")));
+        assert!(!is_free(&host("available", kept("cp-a")), &owner("MachineDeployment")));
         for (state, more) in [
             ("provisioned", json!({})),
             ("available", json!({"spec": {"consumerRef": {"name": "m"}}})),
-            ("available", json!({"metadata": {"labels": {REUSE: "md"}}})),
+            ("available", kept("a")),
+            ("available", kept("cp-b")),
+            ("available", kept("md-a")),
             ("available", json!({"metadata": {"annotations": {"baremetalhost.metal3.io/paused": ""}}})),
             ("available", json!({"metadata": {"deletionTimestamp": "2026-11-21T00:00:00Z"}})),
             ("available", json!({"status": {"errorMessage": "no power", "provisioning": {"state": "available"}}})),

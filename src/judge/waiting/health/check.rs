@@ -6,6 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judge::waiting::pause;
+use crate::kinds::Versions;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::label;
 use crate::kinds::fields::list;
@@ -14,6 +15,7 @@ use crate::kinds::fields::scaled;
 use crate::kinds::fields::text;
 use crate::kinds::labels;
 use crate::object::is_deleting;
+use crate::providers::core::changes::V1BETA2;
 use crate::tree::Value;
 
 /// A Machine that a check calls unhealthy.
@@ -69,6 +71,8 @@ fn after(from: Timestamp, seconds: u64) -> Option<Timestamp> {
 pub(super) struct Findings {
     /// Machines that it looks after.
     pub(super) targets: usize,
+    /// Those that come beside them.
+    pub(super) coming: usize,
     /// Those of them that are neither well nor unhealthy yet: they start, go or have time left. They count as unhealthy where it has a
     /// limit.
     pub(super) others: usize,
@@ -86,14 +90,20 @@ const STARTUP: u64 = 600;
 
 /// What a check finds among the Machines of its cluster.
 #[must_use]
-pub(super) fn findings(check: &Value, machines: &[Value], cluster: Option<&Value>, now: Timestamp) -> Findings {
+pub(super) fn findings(
+    check: &Value,
+    machines: &[Value],
+    cluster: Option<&Value>,
+    now: Timestamp,
+    versions: &Versions,
+) -> Findings {
     let mut out = Findings::default();
     for machine in machines.iter().filter(|machine| selects(check, machine)) {
         if pause::is_annotated(machine) || annotation(machine, SKIP).is_some() {
             continue;
         }
         out.targets += 1;
-        if let Some(Ailment { says, depends, due }) = ailment(check, machine, cluster, now) {
+        if let Some(Ailment { says, depends, due }) = ailment(check, machine, cluster, now, versions) {
             let is_told = annotation(machine, REMEDIATE).is_some();
             let machine = text(machine, "/metadata/name").unwrap_or_default().to_owned();
             out.ailing.push(Ailing { machine, says, depends, is_told, due });
@@ -127,7 +137,7 @@ pub(super) fn finds_well(check: &Value, found: &Findings, machine: &Value) -> bo
 }
 
 /// Whether a check selects a Machine: by its cluster and its selector.
-fn selects(check: &Value, machine: &Value) -> bool {
+pub(super) fn selects(check: &Value, machine: &Value) -> bool {
     let cluster = text(check, "/spec/clusterName");
     let selector = check.pointer("/spec/selector").unwrap_or(&Value::Null);
     cluster.is_none_or(|cluster| label(machine, "cluster.x-k8s.io/cluster-name") == Some(cluster))
@@ -135,9 +145,19 @@ fn selects(check: &Value, machine: &Value) -> bool {
 }
 
 /// What a check finds wrong with a Machine: what counts at once before what is not seen, and that before what is to come.
-fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp) -> Option<Ailment> {
+fn ailment(
+    check: &Value,
+    machine: &Value,
+    cluster: Option<&Value>,
+    now: Timestamp,
+    versions: &Versions,
+) -> Option<Ailment> {
     if annotation(machine, REMEDIATE).is_some() {
         return Some(Ailment::now(format!("it is annotated with {REMEDIATE}")));
+    }
+    let failed = ["failureReason", "failureMessage"].into_iter().find(|key| failure(machine, key).is_some());
+    if let Some(key) = failed.filter(|_| !versions.has(&V1BETA2)) {
+        return Some(Ailment::now(format!("its status has a {key}")));
     }
     let is_control_plane = label(machine, "cluster.x-k8s.io/control-plane").is_some();
     let says_no = |name: &str| {
@@ -149,6 +169,12 @@ fn ailment(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timesta
     let mut all = machine_conditions(check, machine, now);
     all.extend(node(check, machine, cluster, now));
     all.into_iter().min_by_key(|ailment| (ailment.due, ailment.depends))
+}
+
+/// What the status of a Machine calls its failure, in whichever place its API version keeps it. Up to 1.10 such a Machine is unhealthy.
+fn failure<'m>(machine: &'m Value, key: &str) -> Option<&'m str> {
+    let block = ["/status", "/status/deprecated/v1beta1"].into_iter().filter_map(|place| machine.pointer(place));
+    block.filter_map(|block| block.get(key)?.as_str()).next()
 }
 
 /// The conditions of the Machine itself that the check calls unhealthy.
@@ -242,6 +268,11 @@ impl Findings {
     /// How many Machines are unhealthy whatever becomes of those that start, go or have time left.
     pub(super) fn unhealthy(&self) -> usize {
         self.ailing.iter().filter(|ailing| ailing.due.is_none()).count()
+    }
+
+    /// How many Machines its limit is about (`status.expectedMachines`).
+    pub(super) const fn expected(&self) -> usize {
+        self.targets.saturating_add(self.coming)
     }
 
     /// How many Machines are not well, as the controller counts: all but those that it found well (unhealthyMachineCount).

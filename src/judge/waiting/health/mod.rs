@@ -5,7 +5,7 @@ mod check;
 mod remedy;
 mod topology;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,12 +15,14 @@ use self::remedy::Remedy;
 use super::lifted::Lifted;
 use super::machines::{self, KnownMachine};
 use super::pause::{self, annotation_path};
+use super::references::hold as missing;
 use super::side::Side;
 use crate::judge::stage::Stage;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
 use crate::kinds::contract::TOPOLOGY_OWNED;
+use crate::kinds::fields::{target, wanted};
 use crate::model::Rollout;
 use crate::model::RuleId;
 use crate::model::{Action, Effect};
@@ -60,7 +62,9 @@ pub(super) fn lifted(stage: &Stage<'_>, cluster: &Key) -> Vec<Lifted> {
     let mut groups: BTreeMap<(Key, Key, bool), (Vec<&Sick>, Places)> = BTreeMap::new();
     for (name, sick) in &after {
         let was = before.get(name);
-        let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends);
+        // A remediation from outside leaves a Machine to its owner once nobody asks for it any more.
+        let is_handed_back = |was: &Sick| was.is_external && !sick.is_external;
+        let acted = was.is_some_and(|was| was.holds.is_empty() && was.depends == sick.depends && !is_handed_back(was));
         // One that is due earlier than before did not wait for that.
         let is_later = |was: &Sick| sick.due.is_none_or(|due| was.due.is_some_and(|was| was <= due));
         // Others start or go, and then the limit lets it be replaced which did not before.
@@ -172,15 +176,18 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
     let remedy = Remedy::of(side, cluster, &machines);
     let mut add = |sick: Sick| {
         let known = out.get(&sick.machine);
-        // One check that acts is enough.
-        if known.is_none_or(|known| (sick.holds.is_empty(), !sick.depends) > (known.holds.is_empty(), !known.depends)) {
+        // One check that acts is enough; what its owner does, deletes the Machine.
+        let weight = |sick: &Sick| (sick.holds.is_empty(), !sick.depends, !sick.is_external);
+        if known.is_none_or(|known| weight(&sick) > weight(known)) {
             out.insert(sick.machine.clone(), sick);
         }
     };
     for (key, check) in checks {
-        let findings = check::findings(&check, &values, value.as_deref(), side.stage.scene.world.now);
+        let stage = side.stage;
+        let findings = check::findings(&check, &values, value.as_deref(), stage.scene.world.now, &stage.versions);
         let is_paused = !pause::of_object(side, &key, &check, Some(cluster)).is_empty();
         marked.retain(|found| is_paused || !check::finds_well(&check, &findings, &found.value));
+        let findings = Findings { coming: coming(side, &check, &machines), ..findings };
         let holds = holds(side, &key, &check, cluster, &findings);
         of_check((&key, &check), &findings, &machines, &remedy, &holds).for_each(&mut add);
     }
@@ -224,17 +231,34 @@ fn checks(side: Side<'_>, cluster: &Key, value: Option<&Value>) -> Vec<(Key, Arc
     out
 }
 
+/// How many Machines a write adds to those that a check looks after: its limit counts them, once they are there.
+fn coming(side: Side<'_>, check: &Value, machines: &[KnownMachine]) -> usize {
+    if !side.is_after() {
+        return 0;
+    }
+    let selected = machines.iter().filter(|found| check::selects(check, &found.value));
+    let owners: BTreeSet<&Key> = selected.filter_map(|found| found.owner.as_ref()).collect();
+    let more = |owner: &&Key| {
+        let (was, is) = (side.stage.before(owner)?, side.get(owner)?);
+        Some(wanted(&is, Some(&was)).saturating_sub(wanted(&was, None)))
+    };
+    owners.iter().filter_map(more).sum::<u64>().try_into().unwrap_or(usize::MAX)
+}
+
 /// What keeps a check from having anything replaced.
 fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Findings) -> Vec<Hold> {
     let mut out = pause::of_object(side, key, check, Some(cluster));
-    if !check::is_allowed(check, findings.targets, findings.not_well()) {
+    let template = check.pointer("/spec/remediation/templateRef");
+    let template = template.and_then(|template| target(template, key.namespace.as_deref()));
+    out.extend(template.filter(|template| side.is_missing(template)).map(|template| missing(Why::Stopped, &template)));
+    if !check::is_allowed(check, findings.expected(), findings.not_well()) {
         out.push(Hold {
             why: Why::TooManySick,
             places: vec![(key.clone(), Some(Path::root().key("spec").key("remediation").key("triggerIf")))],
             says: format!(
                 "{} of {} Machines are not well, which is not within its limit",
                 findings.not_well(),
-                findings.targets
+                findings.expected()
             ),
             over: "they are within its limit".to_owned(),
         });
@@ -252,7 +276,7 @@ fn of_check<'f>(
     holds: &'f [Hold],
 ) -> impl Iterator<Item = Sick> + 'f {
     let is_external = check.pointer("/spec/remediation/templateRef").is_some_and(Value::is_object);
-    let is_within_limit = check::is_allowed(check, findings.targets, findings.unhealthy());
+    let is_within_limit = check::is_allowed(check, findings.expected(), findings.unhealthy());
     findings.ailing.iter().filter_map(move |ailing| {
         let found = machines.iter().find(|found| found.name == ailing.machine)?;
         // A Machine that is deleted already is not deleted again.

@@ -10,13 +10,15 @@ use crate::judge::waiting::machines::KnownMachine;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::preflight;
 use crate::judge::waiting::side::Side;
+use crate::judge::waiting::touched::differs;
 use crate::kinds::contract::{CONTROL_PLANE, DEPLOYMENT_NAME, MACHINE_DEPLOYMENT, MACHINE_SET};
 use crate::kinds::fields;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::list;
 use crate::kinds::fields::text;
-use crate::model::{Hold, Why};
+use crate::model::{Hold, Pair, Why};
 use crate::object::{Key, Path};
+use crate::providers::core::machine_deployment;
 use crate::tree::Value;
 
 /// The revision that a MachineDeployment and its newest MachineSet share.
@@ -137,16 +139,32 @@ impl<'f> Remedy<'f> {
             None => owner.clone(),
         };
         let revision = annotation(&set, REVISION)?;
-        let is_old = match annotation(&*self.side.get(&deployment)?, REVISION) {
-            Some(own) => own != revision,
-            None => !self.side.is_after(),
-        };
+        let is_old = self.turns_old(&deployment, machine.set.as_ref()).unwrap_or_else(|| {
+            let owner = self.side.get(&deployment);
+            match owner.as_deref().and_then(|owner| annotation(owner, REVISION)) {
+                Some(own) => own != revision,
+                None => owner.is_some() && !self.side.is_after(),
+            }
+        });
         is_old.then(|| Hold {
             why: Why::OldRevision,
             places: vec![(deployment, Some(pause::annotation_path(REVISION)))],
             says: "it belongs to an old MachineSet, which the rollout replaces".to_owned(),
             over: "the rollout goes on".to_owned(),
         })
+    }
+
+    /// Whether a MachineSet is old once another template is written: the one that then matches gets the revision of its MachineDeployment
+    /// (`mdutil/util.go` ComputeRevisionAnnotations). `None` where the write says nothing about that.
+    fn turns_old(&self, deployment: &Key, set: Option<&Key>) -> Option<bool> {
+        let stage = self.side.stage;
+        let is_told = |pair: &Pair| ["/spec/template/spec", "/spec/rollout"].iter().any(|place| differs(pair, place));
+        stage.pair(deployment).filter(|pair| self.side.is_after() && is_told(pair))?;
+        let sets = machine_deployment::sets(stage.scene.view, deployment, &stage.versions);
+        let owner = self.side.get(deployment)?;
+        let causes = machine_deployment::outdated(&sets, &owner, &stage.versions, stage.scene.world.now);
+        let (_, causes) = sets.iter().zip(causes).find(|(known, _)| set.is_some_and(|set| set.name == known.name))?;
+        Some(!causes.is_empty())
     }
 
     /// The limit of Machines that a MachineDeployment replaces at a time for their health.
