@@ -67,9 +67,51 @@ pub(crate) fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Opti
             format!("they are longer than {ANNOTATIONS} bytes together"),
         ));
     }
+    out.extend(types(metadata));
     owners(metadata.get("ownerReferences"), &mut out);
     by_server(metadata, live, last, way, &mut out);
     out
+}
+
+/// A field of the metadata, whether a value is of its type in Go, and what that is called (`k8s.io/apimachinery` v0.36 `pkg/apis/meta/v1/types.go`
+/// ObjectMeta): nobody who decodes another one gets further.
+type Typed = (&'static str, fn(&Value) -> bool, &'static str);
+
+/// The fields beside labels, annotations and the name.
+const TYPES: [Typed; 11] = [
+    ("generateName", Value::is_string, "a text"),
+    ("selfLink", Value::is_string, "a text"),
+    ("uid", Value::is_string, "a text"),
+    ("resourceVersion", Value::is_string, "a text"),
+    ("creationTimestamp", is_time, "a time, such as 2026-01-31T12:00:00Z"),
+    ("deletionTimestamp", is_time, "a time, such as 2026-01-31T12:00:00Z"),
+    ("generation", Value::is_i64, "a whole number"),
+    ("deletionGracePeriodSeconds", Value::is_i64, "a whole number"),
+    ("finalizers", is_list_of_texts, "a list of texts"),
+    ("ownerReferences", is_list_of_maps, "a list of maps"),
+    ("managedFields", is_list_of_maps, "a list of maps"),
+];
+
+fn is_time(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.is_empty() || text.parse::<jiff::Timestamp>().is_ok())
+}
+
+fn is_list_of_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(|item| item.is_string() || item.is_null()))
+}
+
+fn is_list_of_maps(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(|item| item.is_object() || item.is_null()))
+}
+
+/// Fields that are of another type than Go's.
+fn types(metadata: &crate::tree::Map) -> impl Iterator<Item = Refusal> + '_ {
+    TYPES.iter().filter_map(|(field, is, wanted)| {
+        let value = metadata.get(*field).filter(|value| !value.is_null() && !is(value))?;
+        let is_list = matches!((value, *wanted), (Value::Array(_), wanted) if wanted.starts_with("a list"));
+        let found = if is_list { "a list of something else" } else { word(value) };
+        Some(Refusal::at(&["metadata", field], format!("it must be {wanted} and is {found}")).of_release())
+    })
 }
 
 /// What is refused about one label or annotation.
@@ -205,7 +247,7 @@ mod tests {
     /// Whatever the lines of a metadata are told to be, the tree says the same, for every order of some lines.
     #[test]
     fn what_lines_call_harmless_the_tree_calls_harmless() {
-        const LINES: [&str; 19] = [
+        const LINES: [&str; 21] = [
             "  labels:",
             "  annotations:",
             "    app.kubernetes.io/name: a-b",
@@ -223,6 +265,8 @@ mod tests {
             "      text",
             "  uid: u",
             "  namespace: other",
+            "  finalizers: x",
+            "  generation: 1.5",
             "",
             "  labels: {}",
         ];
@@ -244,6 +288,26 @@ mod tests {
             }
         }
         assert!(plain > 500, "{plain}");
+    }
+
+    #[test]
+    fn a_field_of_another_type_stops_the_release() {
+        for (wrong, right) in [
+            (json!({"finalizers": "x"}), json!({"finalizers": ["x.io/y"]})),
+            (json!({"finalizers": [1]}), json!({"finalizers": []})),
+            (json!({"generateName": 4}), json!({"generateName": "x-"})),
+            (json!({"ownerReferences": "x"}), json!({"ownerReferences": []})),
+            (json!({"managedFields": "x"}), json!({"managedFields": []})),
+            (json!({"generation": "x"}), json!({"generation": 4})),
+            (json!({"deletionGracePeriodSeconds": "x"}), json!({"deletionGracePeriodSeconds": null})),
+            (json!({"creationTimestamp": "hello"}), json!({"creationTimestamp": null})),
+            (json!({"creationTimestamp": 5}), json!({"creationTimestamp": "2026-01-31T12:00:00Z"})),
+            (json!({"selfLink": 4}), json!({"selfLink": ""})),
+        ] {
+            let said = found(&wrong, None, PATCH);
+            assert!(said.len() == 1 && said[0].starts_with("Release metadata."), "{wrong} {said:?}");
+            assert_eq!(found(&right, None, PATCH), Vec::<String>::new(), "{right}");
+        }
     }
 
     #[test]

@@ -35,6 +35,10 @@ pub(super) fn by_schema(
             found.retain(|fault| !known.contains(fault) || !is_let_through(&fault.0));
         }
     }
+    // A webhook that fills in decodes what was sent before it takes its place.
+    let sent_spec = sent.and_then(|sent| sent.get("spec")).filter(|_| kind.webhook.is_some());
+    let mistyped = sent_spec.map(|sent| shape.mistyped(sent, wanted, &at)).unwrap_or_default();
+    found.extend(mistyped.into_iter().filter(|(path, _)| path.get(new) != sent.and_then(|sent| path.get(sent))));
     let mut out: Vec<Refusal> = found
         .into_iter()
         .map(|(path, message)| Refusal {

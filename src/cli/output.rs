@@ -69,6 +69,25 @@ impl Output {
     }
 }
 
+/// Whether each report has a file of its own, and none is one that the run reads.
+pub(super) fn are_apart(outputs: &[Output], read: &[&Path]) -> anyhow::Result<()> {
+    let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
+    let read: Vec<PathBuf> = read.iter().filter_map(|path| whole(path)).collect();
+    let mut taken: Vec<PathBuf> = Vec::new();
+    for file in outputs.iter().filter_map(|output| output.file.as_deref()) {
+        let place = whole(file).unwrap_or_else(|| file.to_path_buf());
+        if read.contains(&place) {
+            bail!("-o {}: this run reads that file; name another one", file.display());
+        }
+        // Streams take both.
+        if taken.contains(&place) && !file.starts_with("/dev") {
+            bail!("-o {}: two reports name this file, and one would be lost; name one file for each", file.display());
+        }
+        taken.push(place);
+    }
+    Ok(())
+}
+
 /// Adds the report to the summary of a step of GitHub Actions, which others may have begun: no more than there is room for, as
 /// one that is too long is not shown at all.
 fn summarise(reports: &[Report], file: &Path) -> anyhow::Result<()> {
@@ -112,3 +131,24 @@ pub(super) fn is_closed() -> bool {
 const READ_ONLY: u32 = 0o0;
 /// The same, for both.
 const READ_AND_WRITE: u32 = 0o2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_report_takes_the_place_of_what_is_read_or_of_another_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("in.yaml"), "x").expect("a file");
+        let said = |outputs: &[String]| {
+            let outputs: Vec<Output> = outputs.iter().map(|text| Output::parse(text).expect("a wish")).collect();
+            are_apart(&outputs, &[&at("in.yaml"), Path::new("cluster")]).map_err(|error| error.to_string())
+        };
+        let to = |format: &str, name: &str| format!("{format}={}", at(name).display());
+        assert_eq!(said(&["human".to_owned(), to("json", "a"), to("html", "b")]), Ok(()));
+        assert_eq!(said(&[to("json", "/dev/stderr"), to("human", "/dev/stderr")]), Ok(()));
+        assert!(said(&[to("json", "in.yaml")]).is_err_and(|said| said.contains("this run reads that file")));
+        assert!(said(&[to("json", "a"), to("html", "a")]).is_err_and(|said| said.contains("two reports")));
+    }
+}

@@ -29,7 +29,7 @@ pub(super) fn run(mut args: PlanArgs, colour: Colour, outside: &mut Outside<'_>)
     if let Some(exit) = argocd::run(&args, colour, outside)? {
         return Ok(exit);
     }
-    let outputs = setup::outputs(&args.common)?;
+    let outputs = setup::outputs(&args.common, &args.source.read())?;
     let case =
         if wanted.is_empty() { rendered(&mut args, outside)? } else { PlanCase::of_upgrade(args.common, wanted) };
     let Judged { report, setup } = match case.judge(&args.asked, outside)? {

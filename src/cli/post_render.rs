@@ -31,7 +31,7 @@ pub(super) fn run_for(
     out: impl FnOnce(&Input, &Judgement) -> Result<Bytes, Stop>,
 ) -> Result<Exit, Stop> {
     let setup = args.common.setup(untold)?;
-    let outputs = setup::outputs(&args.common)?;
+    let outputs = setup::outputs(&args.common, &[])?;
     let input = Input::of_stdin()?;
     refuse_empty(&input)?;
     let mut ready = Session { setup: &setup, input: &input, is_hosts: true }.read(outside)?;

@@ -56,7 +56,7 @@ pub(super) fn judge(
     colour: Colour,
     outside: &mut Outside<'_>,
 ) -> Result<Exit, Stop> {
-    let outputs = setup::outputs(&args.common)?;
+    let outputs = setup::outputs(&args.common, &args.source.read())?;
     // Made before several threads could make one each.
     runtime()?;
     let mut judged = Vec::new();

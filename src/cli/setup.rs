@@ -1,6 +1,7 @@
 //! What every judging command starts with: its options read and checked, and how its pages look.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
@@ -8,7 +9,7 @@ use jiff::Timestamp;
 use super::args::{Colour, CommonArgs};
 use super::called::Called;
 use super::known::duration;
-use super::output::Output;
+use super::output::{self, Output};
 use super::{Outside, Stop};
 use crate::host::{Host, ToldHost};
 use crate::policy;
@@ -33,12 +34,18 @@ pub(super) fn page(colour: Colour, terminal: bool, summary: bool, outside: &Outs
     human::Page { paint: paint(colour, terminal), width, is_summary: summary }
 }
 
-/// The reports that were asked for; one for people on the stream where nothing is said.
-pub(super) fn outputs(args: &CommonArgs) -> Result<Vec<Output>, Stop> {
+/// The reports that were asked for; one for people on the stream where nothing is said. `rendered` are files that the run reads beside
+/// those of its options.
+pub(super) fn outputs(args: &CommonArgs, rendered: &[PathBuf]) -> Result<Vec<Output>, Stop> {
     if args.output.is_empty() {
         return Ok(vec![Output::HUMAN]);
     }
-    args.output.iter().map(|text| Output::parse(text)).collect::<anyhow::Result<_>>().map_err(Stop::usage)
+    let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
+    let outputs = outputs.map_err(Stop::usage)?;
+    let told = [Some(&args.live), args.base.as_ref(), args.policy.as_ref()].into_iter().flatten().map(Path::new);
+    let read: Vec<&Path> = told.chain(args.pack.iter().chain(rendered).map(PathBuf::as_path)).collect();
+    output::are_apart(&outputs, &read).map_err(Stop::usage)?;
+    Ok(outputs)
 }
 
 impl CommonArgs {

@@ -46,6 +46,11 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// The files that they name, which are read.
+    pub(super) fn read(&self) -> Vec<PathBuf> {
+        self.paths.iter().cloned().chain(self.values.iter().map(PathBuf::from)).collect()
+    }
+
     /// What these options name.
     pub(super) fn source(&self, common: &CommonArgs) -> Source {
         let Some(chart) = &self.chart else {

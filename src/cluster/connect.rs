@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use age::secrecy::ExposeSecret as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -61,16 +62,20 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
             "run kubectl get ns once, which renews it in the kubeconfig, or log in again",
         ));
     }
+    if let Some(user) = bare_token(&mut config.auth_info) {
+        return Err(user);
+    }
     // Retries are ours: they must end at the deadline, and the default goes on for minutes.
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(5));
     let namespace = config.default_namespace.clone();
+    let plugin = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
     let (server, authorities) = (config.cluster_url.to_string(), config.root_cert.clone().unwrap_or_default());
     // An exec plugin runs inside this call and may take its time.
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match tokio::time::timeout_at(deadline, made).await {
         Ok(Ok(Ok(client))) => Ok(Way { client, namespace, names_namespace, name, server, authorities }),
-        Ok(Ok(Err(error))) => Err(refused(&error)),
+        Ok(Ok(Err(error))) => Err(refused(&error, plugin.as_deref().unwrap_or("of the kubeconfig"))),
         Ok(Err(_)) => Err(NoWay::new("the client could not be made", "report this as a defect")),
         Err(_) => Err(NoWay::new(
             "the credential plugin of the kubeconfig did not answer in time",
@@ -185,12 +190,12 @@ fn lacking(error: &KubeconfigError) -> String {
 }
 
 /// Why no client could be made. The output of a credential plugin is left out: it may hold the credential.
-fn refused(error: &kube::Error) -> NoWay {
+fn refused(error: &kube::Error, plugin: &str) -> NoWay {
     use kube::client::AuthError;
     match error {
-        kube::Error::Auth(AuthError::AuthExecRun { cmd, out }) => NoWay::new(
-            format!("the credential plugin {} failed ({})", program(cmd), out.status),
-            format!("run {} by hand or log in again, then try again", program(cmd)),
+        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => NoWay::new(
+            format!("the credential plugin {plugin} failed ({})", out.status),
+            "run kubectl get ns, which runs it too, or log in again, then try again",
         ),
         kube::Error::Auth(AuthError::AuthExecStart(error)) => NoWay::new(
             format!("the credential plugin of the kubeconfig cannot be run: {error}"),
@@ -215,7 +220,23 @@ fn refused(error: &kube::Error) -> NoWay {
     }
 }
 
-/// The program of a command line.
-fn program(cmd: &str) -> &str {
-    cmd.split_whitespace().next().unwrap_or("of the kubeconfig").trim_matches('"')
+/// Takes white space from around a token in a file, as client-go does, and refuses one that no header can hold. A file without such space
+/// is left to the client, which reads it again when the token is renewed.
+fn bare_token(user: &mut AuthInfo) -> Option<NoWay> {
+    if let (None, Some(file)) = (&user.token, &user.token_file)
+        && Path::new(file).is_file()
+        && let Ok(text) = std::fs::read_to_string(file)
+        && text.trim() != text
+    {
+        user.token = Some(text.trim().to_owned().into());
+        user.token_file = None;
+    }
+    let token = user.token.as_ref()?.expose_secret();
+    let fits = token.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    (!fits).then(|| {
+        NoWay::new(
+            "the token of the kubeconfig holds a line break or another sign that no request can carry",
+            "write the token in one line (token: VALUE, without | or >)",
+        )
+    })
 }

@@ -100,12 +100,10 @@ impl Run<'_> {
         let sent = object.glance().ok()?;
         let live = live.and_then(|live| live.glance().ok());
         let last = last.and_then(|last| last.glance().ok());
-        // Without a cluster the other side is a render: what only the server sets does not stand there.
         let side = if self.way.is_some() { live.as_deref() } else { None };
-        let mut found = match self.way {
-            Some(_) => apiserver::of_metadata(&object.key, &sent, side, last.as_deref(), way),
-            None => apiserver::of_metadata(&object.key, &sent, Some(&sent), None, way),
-        };
+        // Without a cluster the other side is a render: what only the server sets is right where both say it.
+        let held = if self.way.is_some() { side } else { Some(live.as_deref().unwrap_or(&sent)) };
+        let mut found = apiserver::of_metadata(&object.key, &sent, held, last.as_deref(), way);
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
         if applied {
             let is_lost = || side.is_some_and(|live| goes_through_another(live, &sent, self.applier()));

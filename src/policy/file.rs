@@ -40,6 +40,14 @@ pub(crate) enum LoadError {
         /// The file.
         file: PathBuf,
     },
+    /// Something that has the name of the policy, and is no file.
+    #[error("policy {} is {what}; put the policy there, take it away, or say --policy none for the safe defaults", file.display())]
+    NoFile {
+        /// The place.
+        file: PathBuf,
+        /// What stands there.
+        what: &'static str,
+    },
     /// It was read, and is wrong.
     #[error(transparent)]
     Wrong(#[from] PolicyErrors),
@@ -71,6 +79,15 @@ pub(crate) fn find(start: &Path) -> Result<Option<PathBuf>, LoadError> {
         let [file, other] = [FILE_NAME, MISNAMED].map(|name| folder.join(name));
         if file.is_file() {
             return Ok(Some(file));
+        }
+        // Whoever put it there means a policy to count.
+        if let Ok(found) = std::fs::symlink_metadata(&file) {
+            let what = match found {
+                found if found.is_symlink() => "a link that leads to no file",
+                found if found.is_dir() => "a folder",
+                _ => "no file",
+            };
+            return Err(LoadError::NoFile { file, what });
         }
         if other.is_file() {
             return Err(LoadError::Misnamed { file: other });
@@ -110,6 +127,25 @@ mod tests {
         std::fs::remove_file(deep.join(FILE_NAME)).expect("removed");
         let error = find(&deep).expect_err("the wrong name");
         assert!(error.contains("clusters/rollgate.yml is not looked for; call it rollgate.yaml"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_the_name_of_a_policy_and_is_none_is_not_passed_over() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (above, deep) = (root.path().join(FILE_NAME), root.path().join("deep"));
+        std::fs::write(&above, "x").expect("a file");
+        std::fs::create_dir(&deep).expect("a folder");
+        let link = deep.join(FILE_NAME);
+        let said = || find(&deep).expect_err("it is no file").to_string();
+        std::os::unix::fs::symlink("nowhere.yaml", &link).expect("a link");
+        assert!(said().contains("rollgate.yaml is a link that leads to no file"), "{}", said());
+        std::fs::remove_file(&link).expect("removed");
+        std::fs::create_dir(&link).expect("a folder");
+        assert!(said().contains("rollgate.yaml is a folder"), "{}", said());
+        std::fs::remove_dir(&link).expect("removed");
+        std::os::unix::fs::symlink(&above, &link).expect("a link");
+        assert_eq!(find(&deep).map_err(|error| error.to_string()), Ok(Some(link)));
     }
 
     #[test]

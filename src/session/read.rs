@@ -284,9 +284,11 @@ impl Session<'_> {
             snapshot_key = key;
             let age = files::age(&world, setup.now);
             world.source.age = Some(age);
-            match setup.max_age {
-                Some(oldest) => world.unread.extend(files::too_old(&world, age, oldest)),
-                None => warnings.extend(files::stale(&world, age)),
+            match (setup.max_age, files::is_to_come(&world, setup.now)) {
+                (Some(_), Some(why)) => world.unread.extend([files::doubtful(&world, why)]),
+                (Some(oldest), None) => world.unread.extend(files::too_old(&world, age, oldest)),
+                (None, Some(why)) => warnings.push(format!("the snapshot {}: {why}", world.source.name)),
+                (None, None) => warnings.extend(files::stale(&world, age)),
             }
         }
         if let (None, Some(_)) = (&key_id, setup.max_age) {

@@ -199,6 +199,21 @@ pub(crate) fn age(world: &World, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(world.taken)).unwrap_or_default()
 }
 
+/// How far the clocks of two machines may differ.
+const CLOCKS: Duration = Duration::from_secs(5 * 60);
+
+/// Why nobody knows how old a World is: it was taken after the time that it is here.
+#[must_use]
+pub(crate) fn is_to_come(world: &World, now: Timestamp) -> Option<String> {
+    let ahead = Duration::try_from(world.taken.duration_since(now)).unwrap_or_default();
+    (ahead > CLOCKS).then(|| {
+        format!(
+            "it says that it was taken at {}, and here it is {now}, so that nobody knows how old it is",
+            world.taken
+        )
+    })
+}
+
 /// A sentence about a World that is older than it should be; `None` for one that is fresh.
 #[must_use]
 pub(crate) fn stale(world: &World, age: Duration) -> Option<String> {
@@ -221,6 +236,17 @@ pub(crate) fn ageless(world: &World) -> Option<Unread> {
         remedy: "use a snapshot, or leave --max-age out".to_owned(),
         keys: Vec::new(),
     })
+}
+
+/// The doubt about a snapshot of which nobody knows how old it is.
+#[must_use]
+pub(crate) fn doubtful(world: &World, why: String) -> Unread {
+    Unread {
+        what: format!("the snapshot {}", world.source.name),
+        why,
+        remedy: "set the clock, or take the snapshot anew".to_owned(),
+        keys: Vec::new(),
+    }
 }
 
 /// The doubt about a snapshot that is older than was told.

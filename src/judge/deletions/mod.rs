@@ -40,6 +40,10 @@ pub(super) fn deleted(
     old: &Value,
     out: &mut Classified,
 ) -> Outcome {
+    // What goes with it, the host has found.
+    if pair.effect == Effect::Delete {
+        return Outcome::whole(pair, &Answer::named(stage.rules, pair.effect, &pair.rule).saying(pair.because.clone()));
+    }
     let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
     out.add_weight(rollouts);
     out.findings.extend(findings);

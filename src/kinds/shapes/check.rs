@@ -39,6 +39,37 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// Where a value is of another type than its place has, and how: who decodes it into Go's types gets no further. What was kept as it is
+    /// is not looked at.
+    #[must_use]
+    pub(crate) fn mistyped(&self, sent: &Value, kept: &Value, at: &Path) -> Vec<(Path, String)> {
+        let mut out = Vec::new();
+        mistyped(self.root, (sent, Some(kept)), &Route::At(at), &mut out);
+        out
+    }
+}
+
+fn mistyped(shape: &CrdNode, (sent, kept): (&Value, Option<&Value>), at: &Route<'_>, out: &mut Vec<(Path, String)>) {
+    if sent.is_null() || kept.is_some_and(|kept| sent.is_same(kept)) {
+        return;
+    }
+    if !type_fits(shape, sent) {
+        return out.push((at.to_path(), format!("must be {}", type_word(shape.kind))));
+    }
+    for (key, child) in sent.as_object().into_iter().flatten() {
+        if let Some(below) = shape.fields.get(key).or(shape.others).and_then(node) {
+            mistyped(below, (child, kept.and_then(|kept| kept.get(key))), &at.key(key), out);
+        }
+    }
+    let items = sent.as_array().into_iter().flatten().enumerate();
+    for ((place, item), below) in items.zip(std::iter::repeat(shape.items.and_then(node))) {
+        if let Some(below) = below {
+            mistyped(below, (item, kept.and_then(|kept| kept.get(place))), &at.index(place), out);
+        }
+    }
+}
+
 /// Checks one value beside what stands at its place on the other side.
 fn check(shape: &CrdNode, (value, other): (&Value, Option<&Value>), at: &Route<'_>, out: &mut Vec<(Path, String)>) {
     if other.is_some_and(|other| value.is_same(other)) {
