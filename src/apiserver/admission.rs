@@ -69,7 +69,8 @@ pub(crate) fn admit(
             shape,
             (kind, webhook),
             api_version,
-            (before, &new, sent),
+            (before, &new),
+            (live.filter(|_| !is_new), sent),
             past == Past::Taken,
             versions,
         ));

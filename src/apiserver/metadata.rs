@@ -107,7 +107,7 @@ fn is_list_of_maps(value: &Value) -> bool {
 /// Fields that are of another type than Go's.
 fn types(metadata: &crate::tree::Map) -> impl Iterator<Item = Refusal> + '_ {
     TYPES.iter().filter_map(|(field, is, wanted)| {
-        let value = metadata.get(*field).filter(|value| !value.is_null() && !is(value))?;
+        let value = metadata.get(field).filter(|value| !value.is_null() && !is(value))?;
         let is_list = matches!((value, *wanted), (Value::Array(_), wanted) if wanted.starts_with("a list"));
         let found = if is_list { "a list of something else" } else { word(value) };
         Some(Refusal::at(&["metadata", field], format!("it must be {wanted} and is {found}")).of_release())

@@ -12,12 +12,13 @@ const SCHEMA: RuleId = RuleId::of("schema/refused");
 
 /// What the schema refuses about the new side and not about the old one: what was there already is let through. Where nobody knows that the
 /// API server took the old side (`was_taken`), only what stays as it is (apiextensions-apiserver
-/// `pkg/apiserver/validation/ratcheting.go`, ratchetingValueValidator.Validate), or is missing on both. Durations are read as they were sent.
+/// `pkg/apiserver/validation/ratcheting.go`, ratchetingValueValidator.Validate), or is missing on both. Durations and types are read as they were `sent`, beside what is `live`.
 pub(super) fn by_schema(
     shape: Shape,
     (kind, webhook): (&Kind, &dyn Webhook),
     api_version: &str,
-    (past, new, sent): (Option<&Value>, &Value, Option<&Value>),
+    (past, new): (Option<&Value>, &Value),
+    (live, sent): (Option<&Value>, Option<&Value>),
     was_taken: bool,
     versions: &Versions,
 ) -> Vec<Refusal> {
@@ -38,7 +39,11 @@ pub(super) fn by_schema(
     // A webhook that fills in decodes what was sent before it takes its place.
     let sent_spec = sent.and_then(|sent| sent.get("spec")).filter(|_| kind.webhook.is_some());
     let mistyped = sent_spec.map(|sent| shape.mistyped(sent, wanted, &at)).unwrap_or_default();
-    found.extend(mistyped.into_iter().filter(|(path, _)| path.get(new) != sent.and_then(|sent| path.get(sent))));
+    let at_place = |side: Option<&Value>, path: &Path| side.and_then(|side| path.get(side)).cloned();
+    found.extend(mistyped.into_iter().filter(|(path, _)| {
+        let value = at_place(sent, path);
+        value != at_place(Some(new), path) && value != at_place(live, path)
+    }));
     let mut out: Vec<Refusal> = found
         .into_iter()
         .map(|(path, message)| Refusal {

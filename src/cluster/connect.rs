@@ -62,8 +62,8 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
             "run kubectl get ns once, which renews it in the kubeconfig, or log in again",
         ));
     }
-    if let Some(user) = bare_token(&mut config.auth_info) {
-        return Err(user);
+    if let Some(fault) = bare_token(&mut config.auth_info).or_else(|| no_port(&config.cluster_url)) {
+        return Err(fault);
     }
     // Retries are ours: they must end at the deadline, and the default goes on for minutes.
     config.default_retry = false;
@@ -218,6 +218,15 @@ fn refused(error: &kube::Error, plugin: &str) -> NoWay {
             "mend the kubeconfig",
         ),
     }
+}
+
+/// An address whose port is none, in place of which the client would ask another one.
+fn no_port(server: &http::Uri) -> Option<NoWay> {
+    let (_, port) = server.authority()?.as_str().rsplit_once(':')?;
+    let is_none = server.port_u16().is_none() && !port.contains(']');
+    is_none.then(|| {
+        NoWay::new(format!("{port} is no port (server {server})"), "mend the server of the cluster in the kubeconfig")
+    })
 }
 
 /// Takes white space from around a token in a file, as client-go does, and refuses one that no header can hold. A file without such space

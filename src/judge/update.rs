@@ -102,7 +102,10 @@ pub(super) fn updated(
     for path in
         admission.dropped.iter().filter(|path| !pair.changes.iter().any(|change| diff::touch(&change.path, path)))
     {
-        let because = Answer::known(stage.rules, Effect::None, RuleId::of("schema/unknown-field")).because;
+        let mut because = Answer::known(stage.rules, Effect::None, RuleId::of("schema/unknown-field")).because;
+        if stage.scene.world.host.kind.is_none() {
+            because.push_str(" Helm 4, kubectl and Argo CD have it refuse such a field (--host says which writes).");
+        }
         out.findings.push(Finding::new("silent-no-op", pair.key.clone(), format!("{path}: {because}")).at(path));
     }
     let is_refused = is_refused(pair, admission);

@@ -287,6 +287,8 @@ impl Session<'_> {
             match (setup.max_age, files::is_to_come(&world, setup.now)) {
                 (Some(_), Some(why)) => world.unread.extend([files::doubtful(&world, why)]),
                 (Some(oldest), None) => world.unread.extend(files::too_old(&world, age, oldest)),
+                // Whoever tells the time knows how it stands to that of the snapshot.
+                (None, Some(_)) if setup.now_is_told => {}
                 (None, Some(why)) => warnings.push(format!("the snapshot {}: {why}", world.source.name)),
                 (None, None) => warnings.extend(files::stale(&world, age)),
             }

@@ -49,6 +49,11 @@ pub(super) fn has_any(side: Side<'_>, cluster: &Key) -> bool {
     live(side, cluster).next().is_some()
 }
 
+/// Whether a Machine of a cluster may say a word: the text of one does, or one is written.
+pub(super) fn may_say(side: Side<'_>, cluster: &Key, word: &str) -> bool {
+    live(side, cluster).any(|object| side.stage.pair(&object.key).is_some() || object.may_say(word))
+}
+
 /// Whether a Machine of a cluster may be being deleted: one is, or is written. No template hands that on.
 pub(super) fn may_be_deleting(side: Side<'_>, cluster: &Key) -> bool {
     let is = |object: &Object| object.value().is_ok_and(|value| is_deleting(&value));

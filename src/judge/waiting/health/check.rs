@@ -85,6 +85,9 @@ pub(super) const REMEDIATE: &str = "cluster.x-k8s.io/remediate-machine";
 /// Machines that are annotated for it are left alone.
 pub(super) const SKIP: &str = "cluster.x-k8s.io/skip-remediation";
 
+/// The condition by which a check tells the owner of a Machine to replace it.
+pub(super) const MARK: &str = "OwnerRemediated";
+
 /// Seconds that a Machine has for its Node to appear, unless the check says another number; 0 is no limit.
 const STARTUP: u64 = 600;
 
@@ -123,7 +126,7 @@ fn is_without_node(machine: &Value) -> bool {
 /// that back (`util/collections/machine_filters.go` IsUnhealthyAndOwnerRemediated).
 pub(super) fn is_marked(machine: &Value) -> bool {
     let is_false = |name: &str| condition(machine, name).is_some_and(|found| found.status == "False");
-    is_false("HealthCheckSucceeded") && is_false("OwnerRemediated") && !is_deleting(machine)
+    is_false("HealthCheckSucceeded") && is_false(MARK) && !is_deleting(machine)
 }
 
 /// Whether a check looks after a Machine and finds it well.

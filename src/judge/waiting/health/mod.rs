@@ -166,12 +166,12 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
         return out;
     }
     let value = side.cluster(cluster);
-    let machines = machines::of_cluster(side, cluster);
-    let mut marked: Vec<&KnownMachine> = machines.iter().filter(|found| check::is_marked(&found.value)).collect();
     let checks = checks(side, cluster, value.as_deref());
-    if checks.is_empty() && marked.is_empty() {
+    if checks.is_empty() && !machines::may_say(side, cluster, check::MARK) {
         return out;
     }
+    let machines = machines::of_cluster(side, cluster);
+    let mut marked: Vec<&KnownMachine> = machines.iter().filter(|found| check::is_marked(&found.value)).collect();
     let values: Vec<Value> = machines.iter().map(|found| found.value.clone()).collect();
     let remedy = Remedy::of(side, cluster, &machines);
     let mut add = |sick: Sick| {

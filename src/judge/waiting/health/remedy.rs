@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::check::condition;
+use super::check::{MARK, condition};
 use crate::judge::waiting::machines::KnownMachine;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::preflight;
@@ -175,7 +175,7 @@ impl<'f> Remedy<'f> {
             found.owner.as_ref() == Some(owner)
                 && found.is_deleting()
                 && list(&found.value, "/status/conditions").any(|condition| {
-                    text(condition, "/type") == Some("OwnerRemediated") && text(condition, "/status") == Some("False")
+                    text(condition, "/type") == Some(MARK) && text(condition, "/status") == Some("False")
                 })
         };
         let flying = self.machines.iter().filter(is_flying).count() as u64;
