@@ -4,10 +4,10 @@
 
 use super::references;
 use super::side::Side;
-use crate::kinds::Typed;
 use crate::kinds::contract::{self, SECRET};
-use crate::kinds::fields::text;
+use crate::kinds::fields::{text, wanted};
 use crate::kinds::standing::condition;
+use crate::kinds::{Mirror, Typed};
 use crate::model::{Hold, Pair, Why};
 use crate::object::{Key, Path};
 use crate::tree::Value;
@@ -17,11 +17,17 @@ const CERTIFICATES: [&str; 4] = ["-ca", "-etcd", "-proxy", "-sa"];
 /// Where a Cluster says the address of its control plane.
 const ADDRESS: &str = "/spec/controlPlaneEndpoint/host";
 
-/// What keeps a control plane from going on.
-pub(super) fn waits(side: Side<'_>, key: &Typed<'_>, owner: &Value, cluster: Option<&Key>) -> Vec<Hold> {
+/// What keeps a control plane from going on. One that takes a Machine before it makes another does so without certificates too.
+pub(super) fn waits(
+    side: Side<'_>,
+    key: &Typed<'_>,
+    (mirror, owner): (&dyn Mirror, &Value),
+    cluster: Option<&Key>,
+) -> Vec<Hold> {
     let Some(cluster) = cluster.filter(|_| key.known.waits_for_cluster) else { return Vec::new() };
     let mut out: Vec<Hold> = address(side, cluster).into_iter().collect();
-    if condition(owner, "CertificatesAvailable") == Some("False") {
+    let takes_first = mirror.room(owner, wanted(owner, None)).0 == 0;
+    if condition(owner, "CertificatesAvailable") == Some("False") && !(side.is_after() && takes_first) {
         let secrets =
             CERTIFICATES.map(|end| Key::of("", SECRET, cluster.namespace.clone(), format!("{}{end}", cluster.name)));
         out.extend(

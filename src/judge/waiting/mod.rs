@@ -47,7 +47,7 @@ pub(super) fn holds(
     let mut out = pause::of_object(side, key, owner, cluster);
     out.extend(mirror.holds(key, owner));
     out.extend(references::missing(side, key, owner));
-    out.extend(control_plane::waits(side, key, owner, cluster));
+    out.extend(control_plane::waits(side, key, (mirror, owner), cluster));
     if key.known.role.is_workers() {
         out.extend(preflight::of_workers(side, key, owner, cluster));
     }
