@@ -47,6 +47,8 @@ pub(super) fn deleted(
     let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
     out.add_weight(rollouts);
     out.findings.extend(findings);
+    // The host may have its own reason, such as a hook of the same name.
+    let because = if pair.because.is_empty() { because } else { format!("{}; {because}", pair.because) };
     Outcome::whole(pair, &Answer { waits, ..Answer::whole(effect, rule, because) })
 }
 
