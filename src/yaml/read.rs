@@ -134,12 +134,16 @@ pub fn read_json(bytes: &[u8], span: Span) -> Result<Value> {
 }
 
 /// Reads a file of our own: a key that stands twice is an error, as whoever reads the file sees the first and the program would
-/// take the last.
+/// take the last, and so is a second document.
 ///
 /// # Errors
 /// As [`read`], and where a map has a key twice.
 pub fn read_strict(bytes: &[u8]) -> Result<Value> {
-    let tree = read(bytes)?;
+    let tree = read_first(bytes, 0, 1)?;
+    if let Some(rest) = tree.rest {
+        let message = "this file is one document, and more stands behind its end; take one of the two away";
+        return Err(Error::at(bytes, rest, 1, message));
+    }
     match tree.duplicates().first() {
         Some(twice) => {
             let first = tree.position(twice.first.start).line;

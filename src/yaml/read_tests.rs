@@ -224,6 +224,17 @@ fn head_of(tree: &Tree<'_>) -> [Option<String>; 4] {
     [at(&["apiVersion"]), at(&["kind"]), at(&["metadata", "namespace"]), at(&["metadata", "name"])]
 }
 
+#[test]
+fn a_file_of_our_own_is_one_document() {
+    for text in ["a: 1\n---\nb: 2\n", "---\n---\na: 1\n", "a: 1\n...\nb: 2\n"] {
+        let error = read_strict(text.as_bytes()).expect_err(text);
+        assert!(error.message.starts_with("this file is one document"), "{text}: {error}");
+    }
+    for text in ["a: 1\n", "---\na: 1\n...\n", "# nothing\n"] {
+        assert!(read_strict(text.as_bytes()).is_ok(), "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
