@@ -40,6 +40,8 @@ impl Kept {
 pub(crate) enum Past {
     /// Read from an API server.
     Taken,
+    /// What was sent before, in whose place the new side comes as a whole.
+    Replaced,
     /// What was sent before, all of which is sent again.
     Sent,
     /// What was sent before, of which only what differs is sent (`helm upgrade` of Helm 3: a merge patch from one manifest to the other).
@@ -93,14 +95,15 @@ fn pruned(pair: &Pair, shape: Option<Shape>) -> Option<Kept> {
     Some(Kept { old, new, dropped, shape })
 }
 
-/// What the webhook fills in on both sides. What it filled in when the old side was sent is there still: no host takes away what it never
-/// wrote.
+/// What the webhook fills in on both sides. What it filled in when the old side was sent is there still: who merges or applies takes away
+/// nothing that it never wrote.
 fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Versions, past: Past) {
     let Some(shape) = kept.shape else { return };
     let webhook = kind.webhook.unwrap_or(&NoWebhook);
     let written = |is_past| Written { key: &pair.key, api_version: &pair.api_version, shape, versions, is_past };
     let is_update = pair.action == Action::Update;
-    let sent = (is_update && past != Past::Taken).then(|| kept.old.clone());
+    let stays = is_update && matches!(past, Past::Sent | Past::Merged);
+    let sent = stays.then(|| kept.old.clone());
     webhook.fill_in(&written(is_update), &mut kept.old);
     if let Some(sent) = sent {
         leave(Some(&sent), &kept.old, &mut kept.new, past == Past::Merged);

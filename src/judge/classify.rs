@@ -96,11 +96,14 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
 /// What the old sides are, and how much of an old render is sent again.
 fn past(scene: &Scene<'_>) -> Past {
     let host = &scene.world.host;
-    let merges = matches!((host.kind, host.method), (Some(HostKind::Helm3), None) | (_, Some(WriteMethod::MergePatch)));
-    match scene.world.source.kind {
-        LiveKind::OldRender if merges => Past::Merged,
-        LiveKind::OldRender => Past::Sent,
-        _ => Past::Taken,
+    if scene.world.source.kind != LiveKind::OldRender {
+        return Past::Taken;
+    }
+    match (host.kind, scene.way.or(host.method)) {
+        (_, Some(WriteMethod::Replace | WriteMethod::Recreate)) => Past::Replaced,
+        _ if host.replace => Past::Replaced,
+        (Some(HostKind::Helm3), None) | (_, Some(WriteMethod::MergePatch)) => Past::Merged,
+        _ => Past::Sent,
     }
 }
 

@@ -400,16 +400,10 @@ pub(crate) fn changes(subject: &Subject<'_>, pair: &Pair) -> Vec<Answer> {
 
 /// Whether both sides of a change are lists of the same items in another order.
 fn is_reordered(change: &Change) -> bool {
-    let list = |side: &Option<Value>| side.as_ref().and_then(Value::as_array).cloned();
-    let (Some(before), Some(mut after)) = (list(&change.before), list(&change.after)) else { return false };
-    if before.len() != after.len() {
-        return false;
-    }
-    before.iter().all(|item| match after.iter().position(|other| other == item) {
-        Some(place) => {
-            after.swap_remove(place);
-            true
-        }
-        None => false,
-    })
+    let sorted = |side: &Option<Value>| {
+        let mut items: Vec<String> = side.as_ref()?.as_array()?.iter().map(ToString::to_string).collect();
+        items.sort_unstable();
+        Some(items)
+    };
+    sorted(&change.before).is_some_and(|before| sorted(&change.after) == Some(before))
 }

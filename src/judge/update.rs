@@ -5,7 +5,7 @@ use super::outcome::Outcome;
 use super::owner::Assessment;
 use super::stage::Stage;
 use super::subject::{self, Subject};
-use super::unmade;
+use super::taken_along;
 use super::verdict::Answer;
 use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
@@ -102,10 +102,7 @@ pub(super) fn updated(
     for path in
         admission.dropped.iter().filter(|path| !pair.changes.iter().any(|change| diff::touch(&change.path, path)))
     {
-        let mut because = Answer::known(stage.rules, Effect::None, RuleId::of("schema/unknown-field")).because;
-        if stage.scene.world.host.kind.is_none() {
-            because.push_str(" Helm 4, kubectl and Argo CD have it refuse such a field (--host says which writes).");
-        }
+        let because = Answer::known(stage.rules, Effect::None, RuleId::of("schema/unknown-field")).because;
         out.findings.push(Finding::new("silent-no-op", pair.key.clone(), format!("{path}: {because}")).at(path));
     }
     let is_refused = is_refused(pair, admission);
@@ -133,7 +130,7 @@ pub(super) fn updated(
         outcome.because = format!("{}: {}", refusal.path, refusal.message);
     }
     let doubt = admission.unsure.first().filter(|_| refusals.is_empty() && pair.action == Action::Update);
-    let doubts = doubt.map(|doubt| unsure(stage, doubt)).into_iter().chain(unmade::lost(stage, key, pair));
+    let doubts = doubt.map(|doubt| unsure(stage, doubt)).into_iter().chain(taken_along::lost(stage, key, pair));
     let doubts = doubts.chain(unread_field(stage, pair, admission));
     for answer in doubts {
         outcome.take_worse(&Outcome {
@@ -148,13 +145,22 @@ pub(super) fn updated(
     outcome
 }
 
-/// The answer where a field changes that both renders have and no release of the provider: a fork may have it, and then it may do anything.
+/// The answer about a field that no release of the provider has, between two renders: where both have it, a fork may know it; where one has
+/// it, some hosts have the write refused.
 fn unread_field(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> Option<Answer> {
     let old = pair.sent().0.filter(|_| stage.is_of_renders())?;
-    let path = admission.dropped.iter().find(|path| path.get(old).is_some())?;
-    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-unseen"));
-    let because = format!("{path}: {}", answer.because);
-    Some(answer.saying(because))
+    if let Some(path) = admission.dropped.iter().find(|path| path.get(old).is_some()) {
+        let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-unseen"));
+        let because = format!("{path}: {}", answer.because);
+        return Some(answer.saying(because));
+    }
+    let host = &stage.scene.world.host;
+    let path = admission.dropped.first().filter(|_| host.kind.is_none() && host.method.is_none())?;
+    let because = format!(
+        "{path}: the kind has no field of this name, and nobody said which host writes: Helm 4, kubectl and Argo CD have the write refused, Helm 3 \
+         and Flux have the field dropped (--host tells which)"
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-refused")).saying(because))
 }
 
 /// The answer where the old side is of another version than the new one, and nothing is known of how the provider converts it: what then

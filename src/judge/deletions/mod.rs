@@ -40,14 +40,10 @@ pub(super) fn deleted(
     old: &Value,
     out: &mut Classified,
 ) -> Outcome {
-    // What goes with it, the host has found.
-    if pair.effect == Effect::Delete {
-        return Outcome::whole(pair, &Answer::named(stage.rules, pair.effect, &pair.rule).saying(pair.because.clone()));
-    }
     let Deletion { effect, waits, rule, because, rollouts, findings } = judge(stage, key, old);
     out.add_weight(rollouts);
     out.findings.extend(findings);
-    // The host may have its own reason, such as a hook of the same name.
+    // The host may have its own reason, such as a hook of the same name, or what goes with it.
     let because = if pair.because.is_empty() { because } else { format!("{}; {because}", pair.because) };
     Outcome::whole(pair, &Answer { waits, ..Answer::whole(effect, rule, because) })
 }

@@ -80,25 +80,30 @@ pub(crate) fn is_due(stage: &Stage<'_>, key: &Key, cluster: &Value, (word, name)
     if word != "controlPlane" {
         return is_set_due(stage, &owner, time);
     }
-    let made = |object: &Value| text(object, "/metadata/creationTimestamp")?.parse::<Timestamp>().ok();
     let members = machines::of_control_plane(stage.scene.view, &owner, &key.name, &stage.versions);
     let ages: Option<Vec<Timestamp>> = members.iter().map(|member| made(&member.machine)).collect();
     ages.and_then(|ages| ages.into_iter().min()).is_none_or(|oldest| oldest < time)
 }
 
 /// Whether a MachineDeployment makes a new MachineSet because of a time: none that matches its template was made since. Others do not
-/// count, also where they are younger.
+/// count, also where they are younger. Where none matches, or it is not known when one was made, the youngest one decides.
 fn is_set_due(stage: &Stage<'_>, owner: &Key, time: Timestamp) -> bool {
     let sets = machine_deployment::sets(stage.scene.view, owner, &stage.versions);
+    let ages: Option<Vec<Timestamp>> = sets.iter().map(|set| made(&set.value)).collect();
+    let Some(youngest) = ages.and_then(|ages| ages.into_iter().max()) else { return true };
     let Some(mut deployment) = stage.before(owner).map(Arc::unwrap_or_clone) else { return true };
-    let Some(rollout) =
-        deployment.get_mut("spec").and_then(Value::as_object_mut).and_then(|spec| map_at(spec, "rollout"))
-    else {
-        return true;
-    };
+    let spec = deployment.get_mut("spec").and_then(Value::as_object_mut);
+    let Some(rollout) = spec.and_then(|spec| map_at(spec, "rollout")) else { return true };
     rollout.insert("after".to_owned(), time.to_string().into());
     let is_clock = |cause: &Cause| cause.path.to_string() == "spec.rollout.after";
     let causes = machine_deployment::outdated(&sets, &deployment, &stage.versions, stage.scene.world.now);
-    let is_kept = |causes: &Vec<Cause>| causes.is_empty();
-    sets.is_empty() || !causes.iter().any(is_kept) && causes.iter().flatten().any(is_clock)
+    if causes.iter().any(Vec::is_empty) {
+        return false;
+    }
+    youngest < time || causes.iter().flatten().any(is_clock)
+}
+
+/// When an object was made.
+fn made(object: &Value) -> Option<Timestamp> {
+    text(object, "/metadata/creationTimestamp")?.parse().ok()
 }

@@ -37,9 +37,7 @@ impl Shape {
         fixed(self.root, old, new, &Route::At(at), &mut out);
         out
     }
-}
 
-impl Shape {
     /// Where a value is of another type than its place has, and how: who decodes it into Go's types gets no further. What was kept as it is
     /// is not looked at.
     #[must_use]

@@ -147,8 +147,6 @@ static KINDS: &[Kind] = &[
     Kind {
         owner: Some(&POOL),
         superset: Some(&POOL_FORM),
-        // No controller of pools reads what a health check says of a Machine.
-        leaves_sick: true,
         gates: &[(POOLS, "")],
         ..known(CORE, MACHINE_POOL, Role::Pool)
     },

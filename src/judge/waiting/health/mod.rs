@@ -18,6 +18,7 @@ use super::pause::{self, annotation_path};
 use super::references::hold as missing;
 use super::side::Side;
 use crate::judge::stage::Stage;
+use crate::kinds::Role;
 use crate::kinds::contract::CORE;
 use crate::kinds::contract::MACHINE;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
@@ -189,15 +190,24 @@ pub(super) fn sick(side: Side<'_>, cluster: &Key) -> BTreeMap<String, Sick> {
         marked.retain(|found| is_paused || !check::finds_well(&check, &findings, &found.value));
         let findings = Findings { coming: coming(side, &check, &machines), ..findings };
         let holds = holds(side, &key, &check, cluster, &findings);
-        of_check((&key, &check), &findings, &machines, &remedy, &holds).for_each(&mut add);
+        of_check(side, (&key, &check), &findings, &machines, (&remedy, &holds)).for_each(&mut add);
     }
-    marked.into_iter().filter_map(|found| of_mark(found, &remedy)).for_each(add);
+    marked.into_iter().filter_map(|found| of_mark(side, found, &remedy)).for_each(add);
     out
 }
 
+/// Whether nobody replaces the Machines of an owner for being unhealthy. Of a pool that is its infrastructure's business: no provider
+/// whose pools are known here asks for it.
+fn leaves_sick(side: Side<'_>, owner: &Key) -> bool {
+    let known = kind(owner);
+    let infra =
+        || target(side.get(owner)?.pointer("/spec/template/spec/infrastructureRef")?, owner.namespace.as_deref());
+    known.leaves_sick || known.role == Role::Pool && infra().is_some_and(|infra| kind(&infra).role == Role::InfraPool)
+}
+
 /// A Machine that its owner was told to replace before.
-fn of_mark(found: &KnownMachine, remedy: &Remedy<'_>) -> Option<Sick> {
-    let owner = found.owner.clone().filter(|owner| !kind(owner).leaves_sick)?;
+fn of_mark(side: Side<'_>, found: &KnownMachine, remedy: &Remedy<'_>) -> Option<Sick> {
+    let owner = found.owner.clone().filter(|owner| !leaves_sick(side, owner))?;
     let again = remedy.again(found, &owner);
     Some(Sick {
         machine: found.name.clone(),
@@ -269,11 +279,11 @@ fn holds(side: Side<'_>, key: &Key, check: &Value, cluster: &Key, findings: &Fin
 /// The Machines that one check finds unhealthy, with who replaces them. Where the check asks for a remediation from outside, nobody asks
 /// the owner.
 fn of_check<'f>(
+    side: Side<'f>,
     (key, check): (&'f Key, &Value),
     findings: &'f Findings,
     machines: &'f [KnownMachine],
-    remedy: &'f Remedy<'f>,
-    holds: &'f [Hold],
+    (remedy, holds): (&'f Remedy<'f>, &'f [Hold]),
 ) -> impl Iterator<Item = Sick> + 'f {
     let is_external = check.pointer("/spec/remediation/templateRef").is_some_and(Value::is_object);
     let is_within_limit = check::is_allowed(check, findings.expected(), findings.unhealthy());
@@ -283,7 +293,7 @@ fn of_check<'f>(
         if found.is_deleting() {
             return None;
         }
-        let owner = found.owner.clone().filter(|owner| is_external || !kind(owner).leaves_sick)?;
+        let owner = found.owner.clone().filter(|owner| is_external || !leaves_sick(side, owner))?;
         let mut all = holds.to_vec();
         let again = if is_external { None } else { remedy.again(found, &owner) };
         if !is_external {
