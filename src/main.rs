@@ -21,15 +21,29 @@ fn main() -> std::process::ExitCode {
     rollgate::cli::main(std::env::args_os()).into()
 }
 
-/// How tokio says that it got no thread (tokio 1.x, `src/runtime/blocking/pool.rs`): it panics, and offers no other way.
-const NO_THREAD: &str = "OS can't spawn worker thread";
+const THREADS: &str = "cannot start a thread: the memory or the processes that it may have are used up (ulimit -a)";
+const FILES: &str = "cannot listen to signals: the files that it may have open are used up (ulimit -n)";
+const TOKEN: &str =
+    "the token for the cluster holds a line break or another character that no header may hold; mend it where the kubeconfig has it from";
+
+/// What is lacking outside of this program where a library panics, and offers no other way: how its message begins, and what it means.
+const LACKS: [(&str, &str); 4] = [
+    // tokio 1.x, src/runtime/blocking/pool.rs
+    ("OS can't spawn worker thread", THREADS),
+    // rayon-core 1.13, src/registry.rs, global_registry
+    ("The global thread pool has not been initialized", THREADS),
+    // tokio 1.x, src/signal/unix.rs
+    ("failed to create UnixStream", FILES),
+    // tower-http 0.7, src/auth/add_authorization.rs, AddAuthorizationLayer::bearer
+    ("token is not valid header", TOKEN),
+];
 
 /// Ends the program at a defect with a code of the table, whichever thread has it. What the defect says may hold what was read, secrets
-/// too, so that only its place is shown. A thread that cannot be had is a lack of this machine, not a defect: nothing was decided then.
+/// too, so that only its place is shown. What is lacking outside is no defect: nothing was decided then.
 #[expect(clippy::exit, reason = "a thread that has a defect cannot return an exit code.")]
 fn defect(info: &PanicHookInfo<'_>) {
-    let (exit, text) = if info.payload_as_str().is_some_and(|text| text.starts_with(NO_THREAD)) {
-        let lack = "cannot start a thread: the memory or the processes that it may have are used up (ulimit -a)";
+    let said = info.payload_as_str().unwrap_or_default();
+    let (exit, text) = if let Some((_, lack)) = LACKS.iter().find(|(begin, _)| said.starts_with(begin)) {
         (Exit::Undecided, format!("rollgate: {lack}; nothing was decided"))
     } else {
         let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();

@@ -26,6 +26,8 @@ pub(crate) struct Weighed<'a> {
     pub standing: &'a [Standing],
     /// Why no Machine can be made for it.
     pub makes_none: Option<&'a str>,
+    /// How many Machines its controller never goes below.
+    pub keeps: u64,
     /// Hosts that are free for its next Machines, where these choose from hosts that were read.
     pub hosts: Option<u64>,
     /// The extension that may update its Machines in place.
@@ -88,8 +90,8 @@ impl<'a> Weighed<'a> {
 /// The entry of an owner, where Machines are replaced, deleted or their number falls; `None` where none is.
 #[must_use]
 pub(crate) fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
-    let wanted = fields::wanted(assessment.new, Some(assessment.old));
     let before = fields::wanted(assessment.old, None);
+    let wanted = fields::comes_to(fields::wanted(assessment.new, Some(assessment.old)), assessment.keeps, before);
     let cluster = assessment.cluster.map(|key| key.name.clone()).unwrap_or_default();
     let base = Rollout {
         owner: owner.clone(),

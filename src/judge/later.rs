@@ -36,7 +36,7 @@ impl Subject<'_> {
         if !(counts || is_mark && taken_over.is_some()) {
             return None;
         }
-        let answer = replicas::answer(self.stage.rules, owner.replicas, old, self.new);
+        let answer = replicas::answer(self.stage.rules, owner.replicas, self.key.known.keeps, (old, self.new));
         if answer.effect == Effect::None {
             return Some(answer);
         }

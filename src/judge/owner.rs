@@ -36,6 +36,8 @@ pub(crate) struct Assessment {
     pub standing: Vec<Standing>,
     /// Why no Machine can be made for it after the write.
     pub makes_none: Option<String>,
+    /// How many Machines its controller never goes below.
+    pub keeps: u64,
     /// Hosts that are free for its next Machines.
     pub hosts: Option<u64>,
     /// The extension that may update its Machines in place.
@@ -108,6 +110,7 @@ impl Assessment {
         let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         let mut out = Self {
+            keeps: key.known.keeps,
             hosts: is_due.then(|| hosts::free(live, key, has_all, get)).flatten(),
             plays: Arc::clone(&stage.scene.once.plays),
             in_place: is_due.then(|| stage.updaters().of(key, name)).flatten(),
@@ -187,6 +190,7 @@ impl Assessment {
             units: &self.units,
             standing: &self.standing,
             makes_none: self.makes_none.as_deref(),
+            keeps: self.keeps,
             hosts: self.hosts,
             in_place: self.in_place.as_deref(),
             plays: &self.plays,

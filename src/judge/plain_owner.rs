@@ -66,7 +66,7 @@ pub(crate) fn rollout(
         .collect();
     let taken_over = replicas::taken_over(key.known, old, new);
     let before = fields::wanted(taken_over.as_ref().unwrap_or(old), None);
-    let now = fields::wanted(new, Some(old));
+    let now = fields::comes_to(fields::wanted(new, Some(old)), key.known.keeps, before);
     let runs = number(old, "/status/replicas").unwrap_or(before);
     let base = Rollout {
         owner: Key::clone(key),

@@ -2,7 +2,7 @@
 
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
-use crate::kinds::fields::{annotation, number, wanted};
+use crate::kinds::fields::{annotation, comes_to, number, wanted};
 use crate::kinds::{Kind, Role};
 use crate::model::Effect;
 use crate::model::RuleId;
@@ -43,12 +43,15 @@ pub(crate) fn taken_over(known: &Kind, old: &Value, new: &Value) -> Option<Value
     Some(out)
 }
 
-/// The answer about `spec.replicas`, with both numbers in its sentence.
+/// The answer about `spec.replicas`, with both numbers in its sentence. Of an owner whose controller never goes below `keeps` Machines.
 #[must_use]
-pub(crate) fn answer(rules: &Rules, rule: RuleId, old: &Value, new: &Value) -> Answer {
-    let (before, after) = (wanted(old, None), wanted(new, Some(old)));
+pub(crate) fn answer(rules: &Rules, rule: RuleId, keeps: u64, (old, new): (&Value, &Value)) -> Answer {
+    let (before, says) = (wanted(old, None), wanted(new, Some(old)));
+    let after = comes_to(says, keeps, before);
     let removed = number(new, "/spec/replicas").is_none();
-    let tail = if removed { ", because the field goes away and the webhook fills it in" } else { "" };
+    let filled = if removed { ", because the field goes away and the webhook fills it in" } else { "" };
+    let kept = if after == says { String::new() } else { format!("; its controller never goes from {keeps} to fewer") };
+    let tail = format!("{filled}{kept}");
     if after == before {
         return Answer::known(rules, Effect::None, rule).saying(format!("the number of Machines stays {before}{tail}"));
     }

@@ -151,6 +151,12 @@ pub(crate) fn wanted(owner: &Value, old: Option<&Value>) -> u64 {
     }
 }
 
+/// How many Machines an owner comes to have that wants so many: never fewer than its controller keeps of those it had.
+#[must_use]
+pub(crate) fn comes_to(wanted: u64, keeps: u64, had: u64) -> u64 {
+    wanted.max(keeps.min(had))
+}
+
 /// Whether an autoscaler chooses the number of Machines, between bounds that the owner says.
 #[must_use]
 pub(crate) fn is_autoscaled(owner: &Value) -> bool {

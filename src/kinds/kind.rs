@@ -172,6 +172,8 @@ pub struct Kind {
     pub waits_for_cluster: bool,
     /// Whether its controller never replaces a Machine for being unhealthy.
     pub leaves_sick: bool,
+    /// How many Machines its controller never goes below once there are as many, whatever number its objects say.
+    pub keeps: u64,
     /// Where its objects say how many hosts they may have at most, as a pointer.
     pub most: Option<&'static str>,
     /// The pools that its fields reach, where it is the infrastructure of a cluster.
@@ -253,6 +255,7 @@ impl Kind {
             waiting: None,
             waits_for_cluster: false,
             leaves_sick: false,
+            keeps: 0,
             most: None,
             pools: None,
             switches: &[],

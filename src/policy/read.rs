@@ -36,6 +36,9 @@ pub(super) struct PolicyFault {
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct PolicyErrors(pub Vec<PolicyError>);
 
+/// Most faults that are named: who gave another file as the policy sees by a few that it is none.
+const MOST_FAULTS: usize = 50;
+
 /// Reads a policy from the bytes of a file and checks what each field says.
 ///
 /// # Errors
@@ -73,12 +76,17 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
             Ok(_) => break,
             Err(faults) => faults,
         };
-        if !wrong.put_aside(&mut value, faults) {
+        if !wrong.put_aside(&mut value, faults) || wrong.faults.len() > MOST_FAULTS {
             break;
         }
     }
-    let mut errors: Vec<PolicyError> = wrong.faults.into_iter().map(at).collect();
+    let left_out = wrong.faults.len() > MOST_FAULTS;
+    let mut errors: Vec<PolicyError> = wrong.faults.into_iter().take(MOST_FAULTS).map(at).collect();
     errors.sort_by_key(|error| (error.line, error.column));
+    if left_out && let Some(last) = errors.last().cloned() {
+        let message = format!("more is wrong; mend these {MOST_FAULTS} first, or give the file that is the policy");
+        errors.push(PolicyError { message, ..last });
+    }
     Err(PolicyErrors(errors))
 }
 
@@ -295,6 +303,16 @@ rules: []
         for (line, begin) in found.iter().zip(begins) {
             assert!(line.starts_with(begin), "{line} does not begin with {begin}");
         }
+    }
+
+    #[test]
+    fn of_very_much_that_is_wrong_the_first_is_said_and_that_there_is_more() {
+        let lines = |count: usize| (0..count).map(|number| format!("key{number}: 1\n")).collect::<String>();
+        let said = complaint(&lines(MOST_FAULTS));
+        assert_eq!(said.lines().count(), MOST_FAULTS, "{said}");
+        let said = complaint(&lines(4_000));
+        assert_eq!(said.lines().count(), MOST_FAULTS + 1, "{said}");
+        assert!(said.ends_with("more is wrong; mend these 50 first, or give the file that is the policy"), "{said}");
     }
 
     #[test]

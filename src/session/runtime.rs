@@ -9,7 +9,7 @@ use super::Stop;
 /// The runtime; made by whoever asks first.
 ///
 /// # Errors
-/// When its threads cannot be started.
+/// When its threads cannot be started: nothing that it reads is known then.
 pub(crate) fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
     static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -20,6 +20,6 @@ pub(crate) fn runtime() -> Result<&'static tokio::runtime::Runtime, Stop> {
         .enable_all()
         .build()
         .context("cannot start the runtime")
-        .map_err(Stop::internal)?;
+        .map_err(Stop::undecided)?;
     Ok(RUNTIME.get_or_init(|| runtime))
 }

@@ -160,7 +160,7 @@ pub(super) fn replicas_go(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value
     };
     let (before, after) = (Groups::of(old).get(word, name)?, Groups::of(new).get(word, name)?);
     let [was, is] = as_owners(stage, key, new, (before, after), word)?;
-    let answer = replicas::answer(stage.rules, RuleId::of("topology/replicas"), &was, &is);
+    let answer = replicas::answer(stage.rules, RuleId::of("topology/replicas"), 0, (&was, &is));
     Some(held::held(stage, key, (old, new), path, answer))
 }
 

@@ -8,6 +8,7 @@ use crate::kinds::{Kind, Role, SchemaAlone};
 static KINDS: &[Kind] = &[
     Kind {
         leaves_sick: true,
+        keeps: 3,
         webhook: Some(&SchemaAlone),
         ..Kind::new(CONTROL_PLANE, "MicroK8sControlPlane", Role::ControlPlane)
     },

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::config::held;
 use crate::kinds::Versions;
-use crate::kinds::fields::{number, text};
+use crate::kinds::fields::{number, text, wanted};
 use crate::kinds::mirror::{Mirror, MirrorRules};
 use crate::model::{Cause, Hold, Member, RuleId, Strategy, Why};
 use crate::object::{Key, Path};
@@ -69,15 +69,17 @@ impl Mirror for Talos {
     }
 
     fn holds(&self, key: &Key, owner: &Value) -> Vec<Hold> {
-        if !is_on_delete(owner) {
+        let at = Path::root().key("spec").key("rolloutStrategy");
+        let (why, path, says, over) = if is_on_delete(owner) {
+            let over = "the strategy is no longer OnDelete or somebody deletes a Machine";
+            (Why::ByHand, at.key("type"), "the strategy is OnDelete", over)
+        } else if keeps_the_last(owner) {
+            let over = "maxSurge is 1 or there are more Machines";
+            (Why::LittleRoom, at.key("rollingUpdate"), "the last Machine is never deleted, and maxSurge is 0", over)
+        } else {
             return Vec::new();
-        }
-        vec![Hold {
-            why: Why::ByHand,
-            places: vec![(key.clone(), Some(Path::root().key("spec").key("rolloutStrategy").key("type")))],
-            says: "the strategy is OnDelete".to_owned(),
-            over: "the strategy is no longer OnDelete or somebody deletes a Machine".to_owned(),
-        }]
+        };
+        vec![Hold { why, places: vec![(key.clone(), Some(path))], says: says.to_owned(), over: over.to_owned() }]
     }
 
     fn is_config(&self, field: &str) -> bool {
@@ -92,6 +94,10 @@ impl Mirror for Talos {
                 why: "its strategy is OnDelete, so its controller replaces nothing".to_owned(),
             };
         }
+        if keeps_the_last(owner) {
+            let why = "its only Machine is never deleted, and maxSurge is 0, so its controller replaces nothing".to_owned();
+            return Strategy::Stopped { why };
+        }
         Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false, is_late: true }
     }
 
@@ -103,6 +109,11 @@ impl Mirror for Talos {
     fn deletion<'o>(&self, _owner: &'o Value) -> Option<&'o Value> {
         None
     }
+}
+
+/// Whether no second Machine is made and the only one is never deleted (`scale.go` scaleDownControlPlane).
+fn keeps_the_last(owner: &Value) -> bool {
+    one_at_a_time(owner).0 == 0 && wanted(owner, None) <= 1
 }
 
 /// Whether Machines are replaced by hand only.
@@ -216,5 +227,18 @@ mod tests {
         assert!(Talos.holds(&key, &owner(spec.clone())).is_empty());
         spec["rolloutStrategy"] = json!({"type": "OnDelete"});
         assert_eq!(Talos.holds(&key, &owner(spec)).len(), 1);
+    }
+
+    #[test]
+    fn the_last_machine_goes_only_behind_a_second_one() {
+        let key = Key::of("", "TalosControlPlane", None, "x");
+        let holds = |replicas: u64, surge: Value| {
+            let mut spec = plain();
+            spec["replicas"] = json!(replicas);
+            spec["rolloutStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}});
+            Talos.holds(&key, &owner(spec)).len()
+        };
+        assert_eq!((holds(1, json!(0)), holds(1, json!("100%"))), (1, 1), "a percentage counts as none");
+        assert_eq!((holds(1, json!(1)), holds(3, json!(0))), (0, 0));
     }
 }

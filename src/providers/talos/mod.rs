@@ -25,6 +25,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 /// The kinds.
 static KINDS: &[Kind] = &[
     Kind {
+        keeps: 1,
         owner: Some(&OWNER),
         mirror: Some(&Talos),
         bootstraps: true,
