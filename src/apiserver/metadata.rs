@@ -14,8 +14,29 @@ const LABEL: usize = 63;
 /// Most bytes of all annotations together (`TotalAnnotationSizeLimitB`).
 pub(crate) const ANNOTATIONS: usize = 256 * 1024;
 
-/// Fields that the API server sets alone.
-const BY_SERVER: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"];
+/// Fields that the API server sets alone, and that conflict with what it holds. Another `creationTimestamp` is passed over
+/// (`pkg/registry/rest/update.go` BeforeUpdate).
+const BY_SERVER: [&str; 3] = ["uid", "resourceVersion", "deletionTimestamp"];
+
+/// The fields of ObjectMeta: a server-side apply of any other is refused (`k8s.io/apimachinery` v0.36
+/// `pkg/util/managedfields/internal/typeconverter.go` ObjectToTyped).
+const FIELDS: [&str; 15] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
 
 /// Whether nothing is refused about the metadata of an object whatever is there, by a look at the metadata alone; false where only the
 /// tree can tell.
@@ -23,7 +44,8 @@ const BY_SERVER: [&str; 4] = ["uid", "resourceVersion", "creationTimestamp", "de
 pub(crate) fn is_harmless(object: &Object, way: Way) -> bool {
     is_plain(object)
         || object.metadata().is_some_and(|sent| {
-            let says = |key: &&str| sent.get("metadata").and_then(|metadata| metadata.get(key)).is_some_and(is_said);
+            let told = |key: &str| sent.get("metadata").and_then(|metadata| metadata.get(key));
+            let says = |key: &&str| told(key).is_some_and(|value| is_said(value) || is_emptied(key, value));
             !BY_SERVER.iter().any(says) && refusals(&object.key, &sent, None, None, way).is_empty()
         })
 }
@@ -37,6 +59,16 @@ fn is_plain(object: &Object) -> bool {
 /// Whether a field that the API server sets is said.
 fn is_said(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
+}
+
+/// Whether a field takes the version of an object away, without which none is updated.
+fn is_emptied(field: &str, value: &Value) -> bool {
+    field == "resourceVersion" && value.as_str() == Some("")
+}
+
+/// Whether the kinds of a group are defined in a cluster: those that are built in are updated whatever version is told.
+fn is_custom(group: &str) -> bool {
+    group.contains('.') && (!group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io"))
 }
 
 /// What is refused about the metadata of a write. `last` is the object as the host wrote it last time.
@@ -69,7 +101,9 @@ pub(crate) fn refusals(key: &Key, sent: &Value, live: Option<&Value>, last: Opti
     }
     out.extend(types(metadata));
     owners(metadata.get("ownerReferences"), &mut out);
-    by_server(metadata, live, last, way, &mut out);
+    by_server((key, metadata), live, last, way, &mut out);
+    let unknown = metadata.keys().filter(|field| way.applied && !FIELDS.contains(&field.as_str()));
+    out.extend(unknown.map(|field| Refusal::at(&["metadata", field], "no object has such a field")));
     out
 }
 
@@ -197,7 +231,7 @@ fn owners(value: Option<&Value>, out: &mut Vec<Refusal>) {
 
 /// Fields that the server sets: written as something else, they conflict with what it holds.
 fn by_server(
-    metadata: &crate::tree::Map,
+    (own, metadata): (&Key, &crate::tree::Map),
     live: Option<&Value>,
     last: Option<&Value>,
     way: Way,
@@ -205,7 +239,9 @@ fn by_server(
 ) {
     let of = |object: Option<&Value>, key: &str| object.and_then(|object| object.get("metadata")?.get(key)).cloned();
     for key in BY_SERVER {
-        let Some(told) = metadata.get(key).filter(|value| is_said(value)) else { continue };
+        let may_empty = is_custom(&own.group) && live.is_some();
+        let is_told = |value: &&Value| is_said(value) || (may_empty && is_emptied(key, value));
+        let Some(told) = metadata.get(key).filter(is_told) else { continue };
         // What the last manifest said already is in no merge patch.
         if !way.whole && live.is_some() && of(last, key).as_ref() == Some(told) {
             continue;
@@ -224,8 +260,8 @@ fn by_server(
         }
     }
     let managed = metadata.get("managedFields").and_then(Value::as_array);
-    if way.applied && managed.is_some_and(|list| !list.is_empty()) {
-        out.push(Refusal::at(&["metadata", "managedFields"], "it must be empty in a server-side apply"));
+    if way.applied && managed.is_some() {
+        out.push(Refusal::at(&["metadata", "managedFields"], "it must not be said in a server-side apply"));
     }
 }
 
@@ -367,5 +403,22 @@ mod tests {
         assert_eq!(found(&json!({"name": "x", "uid": "2", "creationTimestamp": null}), None, APPLY).len(), 1);
         assert_eq!(found(&json!({"name": "x", "managedFields": [{}]}), None, APPLY).len(), 1);
         assert_eq!(found(&json!({"name": "x", "managedFields": [{}]}), None, PATCH).len(), 0);
+        assert_eq!(found(&json!({"name": "x", "managedFields": []}), None, APPLY).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "managedFields": null}), None, APPLY).len(), 0);
+        assert_eq!(found(&json!({"name": "x", "resourceVersion": ""}), Some(&live), PATCH).len(), 1);
+        assert_eq!(found(&json!({"name": "x", "resourceVersion": ""}), None, PATCH).len(), 0);
+        assert_eq!(found(&json!({"name": "x", "uid": "", "resourceVersion": null}), Some(&live), APPLY).len(), 0);
+        let another_time = json!({"name": "x", "creationTimestamp": "2026-01-31T12:00:00Z"});
+        assert_eq!(found(&another_time, Some(&live), APPLY).len(), 0);
+        let secret = Key::of("", "Secret", None, "x");
+        let emptied = json!({"metadata": {"name": "x", "resourceVersion": ""}});
+        assert!(refusals(&secret, &emptied, Some(&live), None, PATCH).is_empty(), "built in kinds need no version");
+    }
+
+    #[test]
+    fn a_field_that_no_object_has_is_refused_where_the_server_applies() {
+        let metadata = json!({"name": "x", "label": {"a": "b"}, "generation": 7});
+        assert_eq!(found(&metadata, None, APPLY), ["Object metadata.label: no object has such a field"]);
+        assert_eq!(found(&metadata, None, PATCH), Vec::<String>::new());
     }
 }

@@ -2,13 +2,14 @@
 //! One reason an object and effect; it names the field that weighs most.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashMap;
 use crate::kinds::contract::CONTROL_PLANE;
-use crate::model::Reason;
+use crate::model::{Reason, Rollout};
 use crate::model::{Decision, Effect, Touches};
 use crate::object::{Key, Path};
 use crate::policy::{GateAnswer, Gates, Later};
@@ -41,6 +42,27 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     found.extend(expected.remarks.into_iter().map(|remark| (Effect::None, remark)));
     found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
     found.into_iter().map(|(_, reason)| reason).collect()
+}
+
+/// A reason where Machines go and no change says so. There should be none: what one part of the judgement found, another one has missed.
+pub(super) fn unsaid(judged: &Judged<'_>) -> Option<Reason> {
+    let rollout = unanswered(&judged.classified.rollouts, judged.pairs)?;
+    let answer = Some(answer(&in_force(judged), rollout.effect)).filter(|answer| *answer != Decision::Allow)?;
+    let message = format!(
+        "{}: Machines go ({}), and no change was told to do so: please report it",
+        rollout.owner,
+        rollout.causes.join(", ")
+    );
+    let reason = Reason::new(rollout.effect.word(), answer, message).of(&rollout.owner);
+    Some(reason.with_next(format!("rollgate explain {}", rollout.effect.word())))
+}
+
+/// The first owner whose Machines are replaced or deleted, where no object has so weighty an effect now or later.
+fn unanswered<'r>(rollouts: &'r [Arc<Rollout>], pairs: &[Pair]) -> Option<&'r Arc<Rollout>> {
+    let of_changes = |pair: &Pair| pair.changes.iter().map(|change| change.waits.max(Some(change.effect))).max().flatten();
+    let said = pairs.iter().filter_map(|pair| of_changes(pair).max(pair.waits).max(Some(pair.effect))).max();
+    let weighty = rollouts.iter().filter(|rollout| rollout.effect >= Effect::Rollout);
+    weighty.max_by_key(|rollout| rollout.effect).filter(|rollout| Some(rollout.effect) > said)
 }
 
 /// The answers now: where the policy only says when rollouts may start, an open window lets them through.

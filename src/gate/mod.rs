@@ -129,6 +129,7 @@ pub(crate) fn ask(judged: &Judged<'_>) -> Vec<Reason> {
         parallel::pieces(&GATES, part.pairs.len(), |gate| gate(part)).into_iter().flatten().collect()
     };
     let mut reasons = clusters::each(judged, all);
+    reasons.extend(effects::unsaid(judged));
     reasons.extend(budget::days(judged));
     if judged.policy.profile == Profile::Observe {
         reasons.iter_mut().for_each(observed);

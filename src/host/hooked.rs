@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let Some(live) = self.live_of(hook) else { return Ok(true) };
-        let rendered = sent(reprint::value(hook, None)?.into_owned(), &live.key);
+        let rendered = sent(reprint::value(hook, None)?.into_owned(), &live.key, self.world.host.kind);
         let Some(mut value) = self.live_value(live) else { return Ok(true) };
         schema::reshape(&mut value, &rendered);
         let before =

@@ -24,7 +24,7 @@ impl Run<'_> {
     /// Adds the pair of a new object.
     pub(super) fn create(&mut self, object: &Object) -> Result<(), LoadError> {
         let key = self.locator.full(&object.key);
-        let rendered = sent(reprint::value(object, None)?.into_owned(), &key);
+        let rendered = sent(reprint::value(object, None)?.into_owned(), &key, self.world.host.kind);
         if let Some(because) = self.cannot_be_new() {
             let mut pair = blank(key, object.api_version.clone(), Action::Create, object.line);
             pair.predicted = Some(trimmed(rendered));

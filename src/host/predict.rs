@@ -290,7 +290,7 @@ impl<'a> Run<'a> {
         if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object, live) {
             return Ok(());
         }
-        let rendered = sent(reprint::value(object, Some(live))?.into_owned(), &live.key);
+        let rendered = sent(reprint::value(object, Some(live))?.into_owned(), &live.key, self.world.host.kind);
         // What is equal to live is shared by now, and the base shares it too.
         base.into_iter().for_each(|base| stream::read_as_one(object, base));
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };

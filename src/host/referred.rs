@@ -96,7 +96,7 @@ pub(super) fn change(run: &mut Run<'_>, object: &Object) -> Result<(), LoadError
         Some(last) => {
             let key = run.locator.full(&object.key);
             let (old, new) = (last.value()?.into_owned(), object.value()?.into_owned());
-            run.update(object, key.clone(), sent(old, &key), sent(new, &key));
+            run.update(object, key.clone(), sent(old, &key, run.world.host.kind), sent(new, &key, run.world.host.kind));
         }
         None => run.write(object)?,
     }
@@ -132,7 +132,7 @@ fn made_anew(run: &mut Run<'_>, hook: &Object) -> Result<(), LoadError> {
     let Some(live) = run.locator.anywhere(&run.world.live, &hook.key) else { return Ok(()) };
     let before = run.out.pairs.len();
     let Some(value) = run.live_value(live) else { return Ok(()) };
-    let new = sent(hook.value()?.into_owned(), &live.key);
+    let new = sent(hook.value()?.into_owned(), &live.key, run.world.host.kind);
     run.update(hook, live.key.clone(), value, new);
     mark(run, before, "changes");
     Ok(())

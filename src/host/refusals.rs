@@ -89,7 +89,8 @@ impl Run<'_> {
         if is_same(last) || (self.way.is_none() && is_same(live)) {
             return None;
         }
-        let applied = self.way == Some(WriteMethod::ServerSideApply);
+        // Between two renders nothing is written, but who writes may be told.
+        let applied = self.way.or(self.world.host.method) == Some(WriteMethod::ServerSideApply);
         let whole = applied || matches!(self.way, Some(WriteMethod::Replace | WriteMethod::Recreate));
         let way = Way { applied, whole };
         // Every object of the stream is looked at, and most are nobody's business afterwards.

@@ -17,13 +17,13 @@ impl<'a> Run<'a> {
 
     /// The live tree; where it cannot be read that is doubt.
     pub(super) fn live_value(&mut self, live: &Object) -> Option<Value> {
-        let value = live.value().map(|value| sent(value.into_owned(), &live.key));
+        let value = live.value().map(|value| sent(value.into_owned(), &live.key, self.world.host.kind));
         self.or_doubt(value, &live.key, "the live object", "give a readable --live")
     }
 
     /// The tree of the last manifest, `Some(None)` where there is none; where it cannot be read that is doubt.
     pub(super) fn last_value(&mut self, base: Option<&Object>, key: &Key) -> Option<Option<Value>> {
-        let value = base.map(|base| base.value().map(|value| sent(value.into_owned(), key))).transpose();
+        let value = base.map(|base| base.value().map(|value| sent(value.into_owned(), key, self.world.host.kind))).transpose();
         self.or_doubt(value, key, "the last manifest", "give a readable --base")
     }
 

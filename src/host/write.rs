@@ -13,8 +13,8 @@ use crate::kinds::contract::SECRET;
 use crate::model::RuleId;
 use crate::object::{Key, Path, Segment};
 use crate::schema;
-use crate::tree::Value;
-use crate::world::WriteMethod;
+use crate::tree::{Map, Value};
+use crate::world::{HostKind, WriteMethod};
 
 /// What is known about one object before the write.
 pub(super) struct Before<'a> {
@@ -283,9 +283,15 @@ fn lacks_something(live: Option<&Value>, rendered: Option<&Value>) -> bool {
     }
 }
 
-/// A rendered tree as it goes to the API server: without what Helm takes out again, with the namespace of the release.
-pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
+/// A rendered tree as a host sends it to the API server: without what Helm takes out again, with the namespace of the release. Helm adds
+/// labels and annotations of its own (Helm 3.22 and 4.3 `pkg/action/validate.go` setMetadataVisitor), and by that makes a `null` of others
+/// an empty text (`k8s.io/apimachinery` v0.36 `pkg/apis/meta/v1/unstructured/helpers.go` NestedNullCoercingStringMap).
+pub(super) fn sent(mut rendered: Value, key: &Key, host: Option<HostKind>) -> Value {
     if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
+        if !matches!(host, Some(HostKind::Kubectl | HostKind::Argocd)) {
+            texts(metadata, "labels");
+            texts(metadata, "annotations");
+        }
         let emptied = metadata.get_mut("annotations").and_then(Value::as_object_mut).is_some_and(|annotations| {
             annotations.shift_remove("postrenderer.helm.sh/postrender-filename").is_some() && annotations.is_empty()
         });
@@ -300,6 +306,14 @@ pub(super) fn sent(mut rendered: Value, key: &Key) -> Value {
         fold_string_data(&mut rendered);
     }
     rendered
+}
+
+/// Makes each `null` of a map an empty text.
+fn texts(metadata: &mut Map, key: &str) {
+    let has_null = metadata.get(key).and_then(Value::as_object).is_some_and(|map| map.values().any(Value::is_null));
+    if let Some(map) = metadata.get_mut(key).and_then(Value::as_object_mut).filter(|_| has_null) {
+        map.values_mut().filter(|value| value.is_null()).for_each(|value| *value = "".into());
+    }
 }
 
 #[cfg(test)]

@@ -3,16 +3,19 @@
 use jiff::Timestamp;
 
 use super::owner::Assessment;
+use super::plain_owner::pools_of;
 use super::replicas;
 use super::subject::Subject;
 use super::verdict::Answer;
 use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::REPLICAS_MANAGED_BY;
+use crate::kinds::contract::{INFRASTRUCTURE, REPLICAS_MANAGED_BY};
 use crate::kinds::fields::{is_autoscaled, number, wanted};
+use crate::kinds::references;
 use crate::model::{Act, Effect, Hold, RuleId, hold_of};
-use crate::object::Path;
+use crate::object::{Key, Path};
+use crate::providers::kind;
 use crate::tree::Value;
 
 impl Subject<'_> {
@@ -56,12 +59,53 @@ impl Subject<'_> {
         is_handed_back.then_some("something outside of Cluster API")
     }
 
-    /// A rollout of a pool that its controllers leave alone for now: those of providers look at the same pauses (`util/annotations`, IsPaused).
+    /// What the controllers of an owner leave alone for now: those of providers look at the same pauses (`util/annotations`, IsPaused).
     pub(super) fn unless_paused(&self, answer: Answer) -> Answer {
-        let Some(hold) = self.hold(Act::Replace).filter(|_| answer.effect == Effect::Rollout) else { return answer };
+        let act = match answer.effect {
+            Effect::Rollout => Act::Replace,
+            Effect::Scale => Act::Fewer,
+            _ => return answer,
+        };
+        let Some(hold) = self.hold(act) else { return answer };
         let said = answer.because.trim_end_matches('.');
         let because = format!("{said}; {}, so this is held back until {}", hold.says, hold.over);
         answer.held(because)
+    }
+
+    /// A rollout of what lies behind a pool, where its provider replaces nothing while something else manages how many there are.
+    pub(super) fn unless_managed(&self, answer: Answer) -> Answer {
+        if answer.effect != Effect::Rollout || self.key.known.rests_when_managed.is_none() {
+            return answer;
+        }
+        let is_managed = |pool: &Key| self.stage.after(pool).is_some_and(|pool| replicas::is_managed(&pool));
+        let Some(pool) = pools_of(self.stage, self.key).into_iter().find(is_managed) else { return answer };
+        let because = format!(
+            "{pool} has {REPLICAS_MANAGED_BY}, with which its provider replaces nothing; only what is made later has it, until the annotation goes"
+        );
+        Answer { effect: Effect::Latent, ..answer.saying(because) }
+    }
+
+    /// The answer about a pool that is no longer managed from outside, where its provider replaced nothing as long as it was.
+    pub(super) fn by_handing_back(&self, path: &Path) -> Option<Answer> {
+        let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
+        if !is_mark || self.key.known.role != Role::Pool || !replicas::is_managed(self.old) || replicas::is_managed(self.new) {
+            return None;
+        }
+        let infrastructure = references::references(self.new).into_iter();
+        let mut known = infrastructure.filter_map(|reference| {
+            let group = reference.group.unwrap_or_else(|| INFRASTRUCTURE.to_owned());
+            let key = Key::of(group, reference.kind, self.key.namespace.clone(), reference.name);
+            Some((kind(&key).rests_when_managed?, key))
+        });
+        let (is_up_to_date, infrastructure) = known.next()?;
+        let hosts: Vec<bool> = self.stage.scene.view.owned_by(&infrastructure).filter_map(|host| host.value().ok()).map(|host| is_up_to_date(&host)).collect();
+        if !hosts.is_empty() && hosts.iter().all(|is| *is) {
+            return None;
+        }
+        let because = format!(
+            "while this annotation stood, the provider of {infrastructure} replaced nothing; what is out of date by now is replaced from now on"
+        );
+        Some(Answer::known(self.stage.rules, Effect::Unknown, RuleId::of("waiting/unpaused")).saying(because))
     }
 
     /// What keeps the controllers of the object from an act after the write.

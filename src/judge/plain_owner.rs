@@ -1,8 +1,11 @@
 //! The weight of owners without a mirror: pools, whose Machines their infrastructure provider replaces, MachineSets that
 //! stand alone, which only count, and control planes that only a pack knows.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::compare::Change;
 use crate::impact;
+use crate::judge::reached;
 use crate::judge::replicas;
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
@@ -21,8 +24,7 @@ pub(crate) fn bounded(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &
     let bound = key.known.most?;
     let at = |side: &Value| side.pointer(bound).and_then(Value::as_u64);
     let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
-    let pools = stage.referrers(key).into_iter().map(|reference| &reference.from);
-    let pool = pools.filter(|from| kind(from).role == Role::Pool).min().cloned();
+    let pool = pools_of(stage, key).into_iter().next();
     let before = pool.as_ref().and_then(|pool| stage.before(pool));
     let runs =
         before.as_deref().and_then(|pool| number(pool, "/status/replicas").or_else(|| number(pool, "/spec/replicas")));
@@ -41,6 +43,60 @@ pub(crate) fn bounded(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &
     })
 }
 
+/// The pools whose infrastructure an object is.
+pub(crate) fn pools_of(stage: &Stage<'_>, key: &Key) -> Vec<Key> {
+    let referrers = stage.referrers(key).into_iter().map(|reference| &reference.from);
+    let pools: BTreeSet<&Key> = referrers.filter(|from| kind(from).role == Role::Pool).collect();
+    pools.into_iter().cloned().collect()
+}
+
+/// The entries of the pools whose Machines their provider replaces, because of what changes in their infrastructure or in that of
+/// their cluster.
+pub(crate) fn behind(
+    stage: &Stage<'_>,
+    key: &Typed<'_>,
+    sides: (&Value, &Value),
+    (changes, answers): (&[Change], &[Answer]),
+) -> Vec<Rollout> {
+    let rolls = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == Effect::Rollout);
+    let mut causes: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+    for (change, _) in rolls {
+        let pools = match key.known.role {
+            Role::InfraPool => pools_of(stage, key),
+            _ => reached::replaced(stage, key, sides, &change.path),
+        };
+        pools.into_iter().for_each(|pool| causes.entry(pool).or_default().push(change.path.to_string()));
+    }
+    causes.into_iter().filter_map(|(pool, causes)| pool_replaced(stage, &pool, causes)).collect()
+}
+
+/// The entry of a pool all of whose Machines are replaced; `None` where it has none, or goes.
+fn pool_replaced(stage: &Stage<'_>, pool: &Key, causes: Vec<String>) -> Option<Rollout> {
+    let (old, new) = (stage.before(pool)?, stage.after(pool)?);
+    let runs = number(&old, "/status/replicas").unwrap_or_else(|| fields::wanted(&old, None));
+    let names = machine_names(stage, pool);
+    let cluster = stage.cluster_of(pool, &new).map(|cluster| cluster.name.clone()).unwrap_or_default();
+    (runs > 0).then(|| Rollout {
+        replicas: Some(fields::wanted(&new, Some(&old))),
+        steps: vec![in_its_own_order(Role::Pool, runs)],
+        causes,
+        ..Rollout::plain(pool, &cluster, Effect::Rollout, names, runs)
+    })
+}
+
+/// The Machines of an owner, as far as they were read.
+fn machine_names(stage: &Stage<'_>, owner: &Key) -> Vec<String> {
+    let owned = stage.scene.view.owned_by(owner).filter(|object| kind(&object.key).role == Role::Machine);
+    owned.map(|object| object.key.name.clone()).collect()
+}
+
+/// What happens to Machines of an owner without a mirror.
+fn in_its_own_order(role: Role, runs: u64) -> String {
+    let who = if role == Role::Pool { "the infrastructure provider" } else { "its controller" };
+    let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
+    format!("{who} replaces {what} in its own order")
+}
+
 /// The entry of a changed owner; `None` where no Machine of it is replaced or deleted.
 #[must_use]
 pub(crate) fn rollout(
@@ -57,13 +113,7 @@ pub(crate) fn rollout(
         let about = changes.iter().zip(answers).filter(|(_, answer)| answer.effect == effect);
         about.map(|(change, _)| change.path.to_string()).collect()
     };
-    let names: Vec<String> = stage
-        .scene
-        .view
-        .owned_by(key)
-        .filter(|object| kind(&object.key).role == Role::Machine)
-        .map(|object| object.key.name.clone())
-        .collect();
+    let names = machine_names(stage, key);
     let taken_over = replicas::taken_over(key.known, old, new);
     let before = fields::wanted(taken_over.as_ref().unwrap_or(old), None);
     let now = fields::comes_to(fields::wanted(new, Some(old)), key.known.keeps, before);
@@ -91,9 +141,7 @@ pub(crate) fn rollout(
         return lost;
     }
     if !base.causes.is_empty() {
-        let who = if key.known.role == Role::Pool { "the infrastructure provider" } else { "its controller" };
-        let what = if runs == 1 { "the Machine".to_owned() } else { format!("the {runs} Machines") };
-        let steps = vec![format!("{who} replaces {what} in its own order")];
+        let steps = vec![in_its_own_order(key.known.role, runs)];
         return Some(Rollout { steps, ..base });
     }
     (now < before && !worst(Effect::Scale).is_empty()).then(|| impact::fewer(base, before, now))

@@ -21,19 +21,12 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value)
         return (!is_read).then(|| unread(stage, "the Clusters"));
     };
     let mut worst: Option<(Reach, Key)> = None;
-    for owner in stage.owners_of(&cluster).into_iter().filter(|owner| kind(owner).role == Role::Pool) {
-        let Some(pool) = infrastructure(stage, owner, pools) else { continue };
-        let before = stage.before(&pool);
-        if before.is_none() && stage.scene.world.coverage.shows(&pool) {
-            // It is new, and nothing runs in it yet.
-            continue;
-        }
-        let Some(value) = stage.after(&pool).or(before) else {
-            return Some(unread(stage, &pool.to_string()));
+    for each in each(stage, (&cluster, pools), sides, path) {
+        let (_, pool, reach) = match each {
+            Ok(each) => each,
+            Err(pool) => return Some(unread(stage, &pool.to_string())),
         };
-        let (old, new) = sides;
-        let found = (pools.reached)(&Reached { path, old, new, kind: &pool.kind, pool: &value });
-        if let Some(reach) = found.filter(|(effect, _)| worst.as_ref().is_none_or(|((worst, _), _)| effect > worst)) {
+        if worst.as_ref().is_none_or(|(worst, _)| reach.0 > worst.0) {
             worst = Some((reach, pool));
         }
     }
@@ -45,6 +38,37 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value)
         let because = format!("{pool} is built from it too. {}", answer.because);
         answer.saying(because)
     })
+}
+
+/// The MachinePools whose Machines a field replaces.
+pub(super) fn replaced(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value), path: &Path) -> Vec<Key> {
+    let pools = key.known.pools.filter(|pools| (pools.reads)(path));
+    let Some((pools, cluster)) = pools.zip(cluster_of(stage, key, sides.0)) else { return Vec::new() };
+    let all = each(stage, (&cluster, pools), sides, path).into_iter().flatten();
+    all.filter(|(_, _, reach)| reach.0 == Effect::Rollout).map(|(owner, ..)| owner).collect()
+}
+
+/// Each pool of a cluster that a field reaches, by its MachinePool and its infrastructure, with what it does to it. An error where
+/// the infrastructure was not read.
+fn each(
+    stage: &Stage<'_>,
+    (cluster, pools): (&Key, &Pools),
+    (old, new): (&Value, &Value),
+    path: &Path,
+) -> Vec<Result<(Key, Key, Reach), Key>> {
+    let owners = stage.owners_of(cluster).into_iter().filter(|owner| kind(owner).role == Role::Pool);
+    let reach = |owner: &Key| {
+        let pool = infrastructure(stage, owner, pools)?;
+        let before = stage.before(&pool);
+        if before.is_none() && stage.scene.world.coverage.shows(&pool) {
+            // It is new, and nothing runs in it yet.
+            return None;
+        }
+        let Some(value) = stage.after(&pool).or(before) else { return Some(Err(pool)) };
+        let reach = (pools.reached)(&Reached { path, old, new, kind: &pool.kind, pool: &value })?;
+        Some(Ok((owner.clone(), pool, reach)))
+    };
+    owners.filter_map(reach).collect()
 }
 
 /// The infrastructure of a pool, where it is of a kind that is reached.

@@ -167,7 +167,7 @@ impl Subject<'_> {
                 false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
             };
         }
-        if let Some(answer) = self.by_replicas(path) {
+        if let Some(answer) = self.by_handing_back(path).or_else(|| self.by_replicas(path)) {
             return answer;
         }
         if path.starts_with(&["spec", "selector"])
@@ -182,7 +182,11 @@ impl Subject<'_> {
         // nobody can say whether its webhook tells an empty field from an absent one.
         let is_switch = path.segments().len() > 2
             && self.key.known.switches.iter().any(|field| path.starts_with(&["spec", *field]));
-        let may_differ = is_switch || self.as_go || self.key.known.role == Role::Template || !rules.knows(self.key);
+        let may_differ = is_switch
+            || self.as_go
+            || self.key.known.role == Role::Template
+            || self.is_kept_as_written(path)
+            || !rules.knows(self.key);
         if is_empty(before) && is_empty(after) && !may_differ {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
@@ -190,15 +194,26 @@ impl Subject<'_> {
             return answer;
         }
         let by_pools = super::reached::answer(self.stage, self.key, (self.old, self.new), path);
+        let is_cluster = self.key.known.role == Role::Cluster;
+        let by_builtins = || topology::by_builtins(self.stage, self.key, self.old, self.new, path);
+        let read = is_cluster.then(by_builtins).flatten();
         if let Some(hit) = rules.find(&self.asked(path, before, after)) {
             if let Some(answer) = by_pools.filter(|answer| answer.effect > hit.effect) {
                 return Answer { touches: hit.touches, ..answer };
             }
-            return match self.key.known.role {
+            let own = match self.key.known.role {
                 Role::Cluster => topology::held(self.stage, self.key, (self.old, self.new), path, hit.into()),
-                Role::Pool | Role::InfraPool => self.unless_paused(hit.into()),
+                Role::InfraPool => self.unless_managed(self.unless_paused(hit.into())),
+                Role::Pool | Role::ControlPlane => self.unless_paused(hit.into()),
                 _ => hit.into(),
             };
+            return match read {
+                Some(read) if !own.outweighs(&read) => read,
+                _ => own,
+            };
+        }
+        if read.is_some() {
+            return read.unwrap_or_else(|| Answer::unknown(&self.key.kind));
         }
         self.assessment
             .and_then(|assessment| self.config_left_over(assessment, path))
@@ -308,6 +323,12 @@ impl Subject<'_> {
                 None => answer,
             }
         })
+    }
+
+    /// Whether a place lies in what a Cluster or a class holds as it was written: values of variables and patches, which Go does not read.
+    fn is_kept_as_written(&self, path: &Path) -> bool {
+        let is_free = |segment: &Segment| matches!(segment, Segment::Key(key) if key == "variables" || key == "jsonPatches");
+        matches!(self.key.known.role, Role::Cluster | Role::Class) && path.segments().iter().any(is_free)
     }
 
     /// Whether a field has the same value on both sides once defaults are filled in.

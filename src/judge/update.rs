@@ -3,17 +3,18 @@
 use super::arrival::unsure;
 use super::outcome::Outcome;
 use super::owner::Assessment;
+use super::replicas::makes_machines;
 use super::stage::Stage;
 use super::subject::{self, Subject};
 use super::taken_along;
 use super::verdict::Answer;
 use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
-use crate::kinds::contract::{INFRASTRUCTURE, MACHINE_POOL};
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, MACHINE_POOL};
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff};
 use crate::model::{Action, Cause, Classified, Effect, Finding, Pair, RuleId};
-use crate::object::Path;
+use crate::object::{Key, Path};
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -188,6 +189,18 @@ fn unexplained<'a>(subject: &Subject<'_>, pair: &Pair, assessment: &'a Assessmen
     assessment.newly().flat_map(|unit| &unit.after).find(|cause| !is_told(cause))
 }
 
+/// What becomes of that which an object of others reads: the data that new Machines boot with, or infrastructure. The config of a
+/// Machine read it when that was made.
+fn family(stage: &Stage<'_>, from: &Key) -> Option<&'static str> {
+    let makes_machines = || stage.written_after(from).is_some_and(|owner| makes_machines(kind(from), &owner));
+    match (kind(from).role, from.group.as_str()) {
+        (Role::Template, BOOTSTRAP | CONTROL_PLANE) => Some("bootstrap"),
+        (Role::ControlPlane, _) if makes_machines() => Some("bootstrap"),
+        (Role::ControlPlane, _) | (_, INFRASTRUCTURE) => Some("infrastructure"),
+        _ => None,
+    }
+}
+
 /// Kinds and families of what refers to an object; `nobody` where nothing does.
 pub(super) fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
     let wanted = matches!(key.known.role, Role::Template | Role::Data | Role::Config);
@@ -197,13 +210,8 @@ pub(super) fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for reference in stage.referrers(key) {
         let from = &reference.from;
-        let family = match kind(from) {
-            kind if kind.bootstraps => Some("bootstrap"),
-            _ if from.group == INFRASTRUCTURE => Some("infrastructure"),
-            _ => None,
-        };
         out.push(from.kind.clone());
-        out.extend(family.map(str::to_owned));
+        out.extend(family(stage, from).map(str::to_owned));
     }
     if key.known.role == Role::Data && stage.feeds_pool(key) {
         out.push(MACHINE_POOL.to_owned());

@@ -44,6 +44,7 @@ pub(super) fn weigh(stage: &Stage<'_>, key: &Typed<'_>, write: &Write<'_>, out: 
             }
             None => {}
         }
+        out.add_weight(plain_owner::behind(stage, key, (old, new), (&pair.changes, answers)));
         if answers.iter().any(|answer| answer.effect == Effect::Scale) {
             out.add_weight(plain_owner::bounded(stage, key, (old, new)));
         }

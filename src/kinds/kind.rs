@@ -154,8 +154,6 @@ pub struct Kind {
     pub refers: bool,
     /// Whether Machines feel the removal of its objects only through what refers to them, although their role does not say so.
     pub by_reference: bool,
-    /// Whether it is written in terms of `bootstrap` data, so that what it refers to reaches nodes.
-    pub bootstraps: bool,
     /// The kind of host that its Machines run on, as group and name, where hosts are objects.
     pub hosts: Option<(&'static str, &'static str)>,
     /// Where the image of new Machines stands in it, where it is a template with one.
@@ -170,6 +168,8 @@ pub struct Kind {
     pub waiting: Option<Waiting>,
     /// Whether its controller makes no Machine before its Cluster has an address, and certificates that were taken away are back.
     pub waits_for_cluster: bool,
+    /// How a host of a pool says that it is up to date, where the provider replaces none while something else manages how many there are.
+    pub rests_when_managed: Option<fn(&Value) -> bool>,
     /// Whether its controller never replaces a Machine for being unhealthy.
     pub leaves_sick: bool,
     /// How many Machines its controller never goes below once there are as many, whatever number its objects say.
@@ -246,7 +246,6 @@ impl Kind {
             gates: &[],
             refers: false,
             by_reference: false,
-            bootstraps: false,
             hosts: None,
             images: &[],
             is_read_as_stored: false,
@@ -254,6 +253,7 @@ impl Kind {
             pauses: &[],
             waiting: None,
             waits_for_cluster: false,
+            rests_when_managed: None,
             leaves_sick: false,
             keeps: 0,
             most: None,

@@ -235,12 +235,12 @@ pub(crate) fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) ->
     let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
     let mut out = if surge > 0 {
         // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
-        let make = match (wanted + 1).saturating_sub(there) {
+        let most = wanted.saturating_add(surge);
+        let make = match most.saturating_sub(there) {
             0 => None,
-            1 => Some(format!("makes 1 Machine more, so that {} run, and waits until it is healthy", wanted + 1)),
+            1 => Some(format!("makes 1 Machine more, so that {most} run, and waits until it is healthy")),
             more => Some(format!(
-                "makes {more} Machines more, one after another, so that {} run, and waits until each is healthy",
-                wanted + 1
+                "makes {more} Machines more, one after another, so that {most} run, and waits until each is healthy"
             )),
         };
         make.into_iter().chain([leave]).collect()

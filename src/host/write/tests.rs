@@ -181,7 +181,20 @@ fn a_replace_drops_what_is_not_rendered_and_keeps_what_the_server_and_webhooks_w
 }
 
 #[test]
+fn helm_makes_texts_of_labels_and_annotations_without_a_value() {
+    let key = Key::new("v1", "X", None, "x");
+    let written = || json!({"metadata": {"labels": {"a": null, "b": "c"}, "annotations": {"p": null}, "finalizers": null}});
+    let by_helm = json!({"metadata": {"labels": {"a": "", "b": "c"}, "annotations": {"p": ""}, "finalizers": null}});
+    for host in [None, Some(HostKind::Helm3), Some(HostKind::Helm4), Some(HostKind::Flux)] {
+        assert_eq!(sent(written(), &key, host), by_helm, "{host:?}");
+    }
+    assert_eq!(sent(written(), &key, Some(HostKind::Kubectl)), written());
+    let whole = json!({"metadata": {"annotations": null}});
+    assert_eq!(sent(whole.clone(), &key, Some(HostKind::Helm4)), whole, "a whole map that is null is none");
+}
+
+#[test]
 fn plain_data_of_a_secret_is_kept_encoded() {
     let key = Key::new("v1", "Secret", None, "s");
-    assert_eq!(sent(json!({"stringData": {"a": "x"}}), &key), json!({"data": {"a": "eA=="}}));
+    assert_eq!(sent(json!({"stringData": {"a": "x"}}), &key, None), json!({"data": {"a": "eA=="}}));
 }

@@ -163,7 +163,7 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     }
     let is_pool = key.known.role == Role::Other && key.known.named_alone;
     let may_be_used_elsewhere = is_pool || key.known.role == Role::Template;
-    let unread = || topology::unread::class(stage, key).or_else(|| topology::unread::owners(stage));
+    let unread = || topology::unread::class(stage, key).or_else(|| topology::unread::owners(stage, key));
     if let Some(because) = may_be_used_elsewhere.then(unread).flatten() {
         return in_use(key, &because);
     }

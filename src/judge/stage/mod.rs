@@ -302,6 +302,6 @@ pub(crate) fn refuses_unknown(scene: &Scene<'_>) -> bool {
 }
 
 /// Whether two namespaces may be the same one: a render often leaves it out.
-fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+pub(in crate::judge) fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
     one.is_none() || other.is_none() || one == other
 }

@@ -21,7 +21,8 @@ use crate::judge::verdict::Answer;
 use crate::judge::waiting::side::Side as Whole;
 use crate::kinds::contract::{INFRASTRUCTURE, made_by};
 use crate::kinds::fields::{number, text};
-use crate::kinds::{diff, superset};
+use crate::kinds::webhook::{Refusal, Write};
+use crate::kinds::{Typed, diff, superset};
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{ApiVersion, Key};
@@ -252,20 +253,39 @@ fn in_place(
     after: &Value,
     version: Option<&str>,
 ) -> Answer {
-    let kind = made_by(text(&part.reference, "/kind").unwrap_or_default()).to_owned();
-    let group = ApiVersion::parse(text(&part.reference, "/apiVersion").unwrap_or_default()).group.to_owned();
-    // A name that no object has: the Machines that exist belong to an object with more in it than the template says.
-    let key = Key::of(group, kind, cluster.namespace.clone(), format!("of the topology {}", cluster.name));
-    let object = |spec: &Value| {
-        let mut spec = spec.pointer("/template/spec").cloned().unwrap_or_else(|| json!({}));
-        if let Some(map) = spec.as_object_mut().filter(|_| part.role == Role::ControlPlane) {
-            map.insert("version".to_owned(), json!(version));
-            map.insert("replicas".to_owned(), json!(3));
-        }
-        json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": spec})
-    };
+    let key = made_key(cluster, part);
+    let object = |spec: &Value| made_object(&key, part, spec, version, 3);
     let (old, new) = (object(before), object(after));
     judged(stage, &key, (&old, &new))
+}
+
+/// What stands for the object that the topology controller makes of a part. A name that no object has: the Machines that exist belong to
+/// an object with more in it than the template says.
+fn made_key(cluster: &Key, part: &ClassPart) -> Key {
+    let kind = made_by(text(&part.reference, "/kind").unwrap_or_default()).to_owned();
+    let group = ApiVersion::parse(text(&part.reference, "/apiVersion").unwrap_or_default()).group.to_owned();
+    Key::of(group, kind, cluster.namespace.clone(), format!("of the topology {}", cluster.name))
+}
+
+/// The object that the topology controller makes of the spec of a template.
+fn made_object(key: &Key, part: &ClassPart, spec: &Value, version: Option<&str>, replicas: u64) -> Value {
+    let mut spec = spec.pointer("/template/spec").cloned().unwrap_or_else(|| json!({}));
+    if let Some(map) = spec.as_object_mut().filter(|_| part.role == Role::ControlPlane) {
+        map.insert("version".to_owned(), json!(version));
+        map.insert("replicas".to_owned(), json!(replicas));
+    }
+    json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": spec})
+}
+
+/// What the webhook of the control plane refuses of another number of Machines, which the topology controller writes into it.
+#[must_use]
+pub(super) fn replicas_refused(stage: &Stage<'_>, cluster: &Key, after: Side<'_>, (was, is): (u64, u64)) -> Option<Refusal> {
+    let made = make(stage, after);
+    let mut planes = made.values().filter(|(part, _)| part.role == Role::ControlPlane);
+    let (part, Made::Known(patched)) = planes.next()? else { return None };
+    let (key, spec) = (made_key(cluster, part), normal(stage, part, &patched.spec));
+    let of = |replicas: u64| made_object(&key, part, &spec, text(after.cluster, "/spec/topology/version"), replicas);
+    refused(stage, &typed(&key), (&of(was), &of(is))).into_iter().next()
 }
 
 /// What another content of an object does that the topology controller changes in place, as its own rules have it.
@@ -275,6 +295,7 @@ pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value))
     let sides = || Sides { old: old.clone(), new: new.clone() };
     let assessment = key.known.mirror.map(|mirror| Assessment::of(stage, key, mirror, sides()));
     let (old, new) = assessment.as_ref().map_or((old, new), |assessment| (&assessment.old, &assessment.new));
+    let refusals = refused(stage, key, (old, new));
     let subject = Subject {
         stage,
         key,
@@ -283,13 +304,28 @@ pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value))
         new,
         used_by: &[],
         assessment: assessment.as_ref(),
-        refusals: &[],
+        refusals: &refusals,
         open: &[],
         same: false,
         as_go: false,
         dropped: &[],
     };
     subject.worst()
+}
+
+/// What webhooks refuse of such a change: the topology controller writes as everyone does. What the object is refused for as it was
+/// is nobody's change.
+fn refused(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> Vec<Refusal> {
+    let Some(webhook) = key.known.webhook else { return Vec::new() };
+    let (mut old, mut new) = (old.clone(), new.clone());
+    webhook.normalise(key, &mut old, &mut new, &stage.versions);
+    let of = |new: &Value| {
+        let (kind, versions, gate) = (key.known, &stage.versions, &|gate: &str| stage.gate(gate));
+        let write = Write { key, kind, api_version: "v1beta2", is_new: false, live: None, old: &old, new, versions, gate };
+        webhook.refusals(&write)
+    };
+    let before = of(&old);
+    of(&new).into_iter().filter(|refusal| !before.contains(refusal)).collect()
 }
 
 /// The spec of a template that is in use, as the dry run compares it.

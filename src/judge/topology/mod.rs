@@ -56,8 +56,12 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     {
         return Some(answer);
     }
-    if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
+    if let Some(answer) = replicas_refused(stage, key, old, new, path) {
         return Some(answer);
+    }
+    if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
+        let read = by_builtins(stage, key, old, new, path);
+        return Some(read.filter(|read| read.effect > answer.effect).unwrap_or(answer));
     }
     let keys: Vec<&str> = keys(path);
     if domain::stays(stage, key, (old, new), path) {
@@ -74,14 +78,6 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         ["spec", "topology", "variables" | "classRef", ..] => true,
         ["spec", "topology", "controlPlane", "variables", ..] => true,
         ["spec", "topology", "workers", _, "variables" | "class", ..] => true,
-        ["spec", "topology", "version"] => false,
-        ["metadata", "labels" | "annotations", ..] | ["spec", "clusterNetwork", ..] | ["spec", "topology", ..] => {
-            // Patches may read it through builtin variables; its own rule decides where none does.
-            return stage.remember(key, "around", || {
-                let fates = cluster_fates(stage, key, old, &around(old, new));
-                (!fates.is_empty()).then(|| worst(stage, key, &fates))
-            });
-        }
         _ => false,
     };
     is_input.then_some(())?;
@@ -91,6 +87,34 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         return Some(answer);
     }
     stage.remember(key, "inputs", || Some(worst(stage, key, &cluster_fates(stage, key, old, &inputs(old, new)))))
+}
+
+/// The answer about a number of Machines of the control plane that its webhook does not take from the topology controller.
+fn replicas_refused(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    if !path.is(&["spec", "topology", "controlPlane", "replicas"]) {
+        return None;
+    }
+    let counts = (path.get(old)?.as_u64()?, path.get(new)?.as_u64()?);
+    let class_key = class_of(key, new)?;
+    let class = stage.written_after(&class_key)?;
+    let side = Side { cluster: new, class_key: &class_key, class: &class, after: true };
+    let refusal = forecast::replicas_refused(stage, key, side, counts)?;
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/stuck")).saying(refusal.message))
+}
+
+/// The answer about a field that patches may read through builtin variables; its own rule counts beside it, and alone where none does.
+#[must_use]
+pub(crate) fn by_builtins(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    class_of(key, old)?;
+    match keys(path).as_slice() {
+        ["spec", "topology", "version"] => return None,
+        ["metadata", "labels" | "annotations", ..] | ["spec", "clusterNetwork", ..] | ["spec", "topology", ..] => {}
+        _ => return None,
+    }
+    stage.remember(key, "around", || {
+        let fates = cluster_fates(stage, key, old, &around(old, new));
+        (!fates.is_empty()).then(|| worst(stage, key, &fates))
+    })
 }
 
 /// The answer about variables that the class checks with rules that are not computed; `None` where there are none, or where

@@ -1,6 +1,6 @@
 //! What is not known because a class, or its clusters, lie in another release than the old render that is all that was read.
 
-use crate::judge::stage::Stage;
+use crate::judge::stage::{Stage, may_be_equal};
 use crate::judge::topology::blueprint::{class_of, templates};
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::made_by;
@@ -24,7 +24,7 @@ pub(super) fn clusters(stage: &Stage<'_>, key: &Key, classes: &[Key]) -> Option<
             .flatten()
             .any(|value| is_made_of(class, &value))
     };
-    let is_old = |class: &&Key| is_of_clusters_elsewhere(stage) && stage.before(class).is_some();
+    let is_old = |class: &&Key| is_of_clusters_elsewhere(stage, class) && stage.before(class).is_some();
     let class = classes.iter().filter(is_old).find(is_reached)?;
     let because = format!("each cluster of the class {} takes it, and none was read; {ADD}", class.name);
     Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("class/clusters-unread")).saying(because))
@@ -32,15 +32,16 @@ pub(super) fn clusters(stage: &Stage<'_>, key: &Key, classes: &[Key]) -> Option<
 
 /// The same where a class goes.
 pub(crate) fn clusters_of_deleted(stage: &Stage<'_>, key: &Key) -> Option<String> {
-    is_of_clusters_elsewhere(stage)
+    is_of_clusters_elsewhere(stage, key)
         .then(|| format!("clusters may have the class {}, and none was read; {ADD}", key.name))
 }
 
-/// Whether a class may have clusters that an old render does not show: one with clusters of its classes is their home.
-fn is_of_clusters_elsewhere(stage: &Stage<'_>) -> bool {
+/// Whether a class may have clusters that an old render does not show: one with clusters of classes of its namespace is their home.
+fn is_of_clusters_elsewhere(stage: &Stage<'_>, class: &Key) -> bool {
     let is_at_home = |cluster: &Key| {
-        let class = stage.before(cluster).or_else(|| stage.after(cluster)).and_then(|value| class_of(cluster, &value));
-        class.is_some_and(|class| stage.before(&class).is_some() || stage.after(&class).is_some())
+        let named = stage.before(cluster).or_else(|| stage.after(cluster)).and_then(|value| class_of(cluster, &value));
+        let named = named.filter(|named| may_be_equal(named.namespace.as_ref(), class.namespace.as_ref()));
+        named.is_some_and(|named| stage.before(&named).is_some() || stage.after(&named).is_some())
     };
     stage.is_of_renders() && !stage.keys(|key| kind(key).role == Role::Cluster).iter().any(is_at_home)
 }
@@ -54,15 +55,16 @@ pub(crate) fn class(stage: &Stage<'_>, template: &Key) -> Option<String> {
     Some(format!("the {class} of {cluster} was not read and may use it; {ADD}"))
 }
 
-/// Why what nothing refers to may be in use all the same: both renders hold no object that decides about Machines.
-pub(crate) fn owners(stage: &Stage<'_>) -> Option<String> {
-    let is_alone = || stage.keys(|key| kind(key).role.decides_about_machines()).is_empty();
+/// Why what nothing refers to may be in use all the same: both renders hold no object of its namespace that decides about Machines.
+pub(crate) fn owners(stage: &Stage<'_>, key: &Key) -> Option<String> {
+    let is_beside = |other: &Key| may_be_equal(other.namespace.as_ref(), key.namespace.as_ref());
+    let is_alone = || stage.keys(|other| kind(other).role.decides_about_machines() && is_beside(other)).is_empty();
     (stage.is_of_renders() && is_alone()).then(|| format!("what makes Machines of it was not read; {ADD}"))
 }
 
 /// The answer about the content of a template that nothing refers to, where a class that was not read may.
 pub(crate) fn template(stage: &Stage<'_>, key: &Typed<'_>) -> Option<Answer> {
-    let because = class(stage, key).or_else(|| owners(stage)).or_else(|| {
+    let because = class(stage, key).or_else(|| owners(stage, key)).or_else(|| {
         let is_of_classes_alone = kind(&made(key)).role == Role::ControlPlane;
         let has_classes = || !stage.keys(|key| kind(key).role == Role::Class).is_empty();
         let may_be_used = is_of_classes_alone && stage.is_of_renders() && !has_classes();

@@ -8,6 +8,7 @@ use crate::hashed::{HashMap, HashSet};
 use crate::judge::outcome::Outcome;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
+use crate::judge::topology::class_of;
 use crate::judge::verdict::Answer;
 use crate::kinds::{Role, diff, superset};
 use crate::model::Classified;
@@ -145,14 +146,25 @@ fn raise(outcome: &mut Outcome, answer: &Answer) {
     }
 }
 
-/// Tells an answer that no change of the write explains: at its owner where that is written, else at the first object that is.
+/// Tells an answer that no change of the write explains: at its owner where that is written, else at its Cluster or the class of that,
+/// else at the first object that is, of its namespace if there is one.
 fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Arc<Outcome>]) {
     let is_written =
         |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
-    let own = stage.place(owner).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
-    let is_above = |pair: &Pair| is_written(pair) && matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
-    let above = || stage.pairs.iter().position(is_above);
-    let place = own.or_else(above).or_else(|| stage.pairs.iter().position(is_written));
+    let written = |key: &Key| stage.place(key).filter(|place| stage.pairs.get(*place).is_some_and(is_written));
+    let value = |key: &Key| stage.after(key).or_else(|| stage.before(key));
+    let cluster = value(owner).and_then(|value| stage.cluster_of(owner, &value));
+    let class = || value(cluster.as_ref()?).and_then(|value| class_of(cluster.as_ref()?, &value));
+    let above = |pair: &Pair| is_written(pair) && matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
+    let at_home = |pair: &Pair| pair.key.namespace == owner.namespace;
+    let first = |is: &dyn Fn(&Pair) -> bool| stage.pairs.iter().position(is);
+    let place = written(owner)
+        .or_else(|| written(cluster.as_ref()?))
+        .or_else(|| written(&class()?))
+        .or_else(|| first(&|pair| above(pair) && at_home(pair)))
+        .or_else(|| first(&|pair| is_written(pair) && at_home(pair)))
+        .or_else(|| first(&above))
+        .or_else(|| first(&is_written));
     if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {
         raise(Arc::make_mut(outcome), answer);
     }

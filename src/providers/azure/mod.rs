@@ -17,6 +17,7 @@ use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::gates::Gate;
 use crate::kinds::{Kind, Role};
+use crate::tree::Value;
 
 /// Clusters in zones at the edge (cluster-api-provider-azure `feature/feature.go`).
 const EDGE_ZONE: &str = "EdgeZone";
@@ -39,8 +40,12 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known("AzureClusterTemplate", Role::Template) },
     Kind { by_reference: true, ..known("AzureClusterIdentity", Role::Other) },
     Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
-    known("AzureMachinePool", Role::InfraPool),
-    known("AzureManagedControlPlane", Role::Other),
+    Kind {
+        // `azure/scope/machinepool.go` applyAzureMachinePoolMachines of 1.26 deletes none then.
+        rests_when_managed: Some(|machine| machine.pointer("/status/latestModelApplied") == Some(&Value::Bool(true))),
+        ..known("AzureMachinePool", Role::InfraPool)
+    },
+    known("AzureManagedControlPlane", Role::ControlPlane),
     known("AzureManagedControlPlaneTemplate", Role::Template),
     known("AzureManagedMachinePool", Role::InfraPool),
     known("AzureManagedMachinePoolTemplate", Role::Template),

@@ -26,7 +26,6 @@ static KINDS: &[Kind] = &[
     Kind {
         owner: Some(&OWNER),
         mirror: Some(&Ck8s),
-        bootstraps: true,
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     known(BOOTSTRAP, "CK8sConfig", Role::Config),

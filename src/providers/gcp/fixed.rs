@@ -3,7 +3,7 @@
 
 use super::webhook::RULE;
 use crate::kinds::diff::Style;
-use crate::kinds::fixed::Fixed;
+use crate::kinds::fixed::{Fixed, OWN_WAY};
 use crate::kinds::immutable::Immutable;
 
 /// What of a Machine and of a template of Machines may change.
@@ -37,6 +37,9 @@ pub(super) const STYLE: Style = Style {
 
 /// A Machine.
 pub(super) static MACHINE: Fixed = Fixed { free: FREE, ..Fixed::spec(RULE, STYLE) };
+
+/// The template of one, which the webhook compares in a way of its own but for these.
+pub(super) static TEMPLATE: Fixed = Fixed { free: FREE, ..OWN_WAY };
 
 /// A cluster.
 pub(super) static CLUSTER: Immutable =

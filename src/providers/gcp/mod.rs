@@ -27,12 +27,12 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&OWN_WAY), ..known("GCPClusterTemplate", Role::Template) },
     Kind { fixed: Some(&fixed::MACHINE), ..known("GCPMachine", Role::InfraMachine) },
     Kind {
-        fixed: Some(&OWN_WAY),
+        fixed: Some(&fixed::TEMPLATE),
         images: &["spec.template.spec.image"],
         ..known("GCPMachineTemplate", Role::Template)
     },
     known("GCPManagedCluster", Role::InfraCluster),
-    known("GCPManagedControlPlane", Role::Other),
+    known("GCPManagedControlPlane", Role::ControlPlane),
     known("GCPManagedMachinePool", Role::InfraPool),
 ];
 

@@ -71,7 +71,7 @@ static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("kcp/replicas"), se
 
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
-    Kind { webhook: Some(&KubeadmWebhooks), bootstraps: true, ..Kind::new(group, name, role) }
+    Kind { webhook: Some(&KubeadmWebhooks), ..Kind::new(group, name, role) }
 }
 
 /// The kinds.
@@ -93,7 +93,6 @@ static KINDS: &[Kind] = &[
     Kind {
         superset: Some(&CONFIG_FORM),
         gates: &[(IGNITION, "ignition")],
-        bootstraps: false,
         // An older version shows lists of arguments as maps, and in which order they stand decides.
         is_read_as_stored: true,
         ..known(BOOTSTRAP, CONFIG, Role::Config)

@@ -53,7 +53,7 @@ static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("rke2cp/replicas"),
 
 /// A kind with the webhooks of this provider.
 const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
-    Kind { webhook: Some(&Rke2Webhooks), bootstraps: true, ..Kind::new(group, name, role) }
+    Kind { webhook: Some(&Rke2Webhooks), ..Kind::new(group, name, role) }
 }
 
 /// The kinds.
@@ -65,7 +65,7 @@ static KINDS: &[Kind] = &[
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     Kind { superset: Some(&TEMPLATE_FORM), ..known(CONTROL_PLANE, CONTROL_PLANE_TEMPLATE, Role::Template) },
-    Kind { bootstraps: false, ..known(BOOTSTRAP, CONFIG, Role::Config) },
+    known(BOOTSTRAP, CONFIG, Role::Config),
     Kind { refers: true, ..known(BOOTSTRAP, CONFIG_TEMPLATE, Role::Template) },
 ];
 

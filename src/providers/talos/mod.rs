@@ -28,7 +28,6 @@ static KINDS: &[Kind] = &[
         keeps: 1,
         owner: Some(&OWNER),
         mirror: Some(&Talos),
-        bootstraps: true,
         leaves_sick: true,
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },

@@ -34,10 +34,11 @@ static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
-    Kind { by_reference: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
     Kind {
         fixed: Some(&FAILURE_DOMAIN),
         by_reference: true,
+        named_alone: true,
         ..known(INFRASTRUCTURE, "VSphereFailureDomain", Role::Other)
     },
     Kind { fixed: Some(&MACHINE), ..known(INFRASTRUCTURE, "VSphereMachine", Role::InfraMachine) },
