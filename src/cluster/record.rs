@@ -136,8 +136,14 @@ async fn of_release(
         nothing_installed(online, outcome, name, namespace);
         return;
     };
+    let behind: Vec<&Entry> =
+        entries.iter().filter(|entry| entry.number > base.number && entry.number < newest.number).collect();
     let (newest, base) = match both(caller, &path, newest, base).await {
         Ok(both) => both,
+        Err(fault) => return fail(outcome, &fault),
+    };
+    let unfinished = match unfinished(caller, &path, behind, &base, &newest).await {
+        Ok(unfinished) => unfinished,
         Err(fault) => return fail(outcome, &fault),
     };
     let deployed =
@@ -155,6 +161,15 @@ async fn of_release(
         }
         Err(_) => fail(outcome, &CallFault::Other("its manifest is not what Kubernetes reads".to_owned())),
     }
+    for text in unfinished {
+        match load(text) {
+            Ok(stream) => {
+                let known = Vec::from(stream.objects).into_iter().filter(|object| kinds::is_compared(&object.key));
+                known.for_each(|object| outcome.world.base.unfinished.push(object));
+            }
+            Err(_) => fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned())),
+        }
+    }
     // The stream of a post-renderer of Helm 3 lacks the hooks; those of last time are most likely still there.
     for hook in newest.hooks {
         match load(hook) {
@@ -167,19 +182,39 @@ async fn of_release(
     }
 }
 
+/// One revision.
+async fn one(caller: &Caller, path: &str, entry: &Entry) -> Result<Revision, CallFault> {
+    let value = list::get(caller, &format!("{path}/{}", entry.object), Keep::default()).await?;
+    let revision = release::decode(&value).map_err(|error| CallFault::Other(error.to_string()))?;
+    if revision.number != entry.number {
+        return Err(CallFault::Other(format!("{} changed while it was read", entry.object)));
+    }
+    Ok(revision)
+}
+
 /// The newest revision and the one to start from; one read where they are the same.
 async fn both(caller: &Caller, path: &str, newest: &Entry, base: &Entry) -> Result<(Revision, Revision), CallFault> {
-    let one = async |entry: &Entry| {
-        let value = list::get(caller, &format!("{path}/{}", entry.object), Keep::default()).await?;
-        let revision = release::decode(&value).map_err(|error| CallFault::Other(error.to_string()))?;
-        if revision.number != entry.number {
-            return Err(CallFault::Other(format!("{} changed while it was read", entry.object)));
-        }
-        Ok(revision)
-    };
-    let first = one(newest).await?;
-    let second = if base == newest { first.clone() } else { one(base).await? };
+    let first = one(caller, path, newest).await?;
+    let second = if base == newest { first.clone() } else { one(caller, path, base).await? };
     Ok((first, second))
+}
+
+/// The manifests of the revisions behind the one to start from, which did not come to their end, the oldest first: what they applied
+/// belongs to the host, which takes it away where it is applied no more.
+async fn unfinished(
+    caller: &Caller,
+    path: &str,
+    mut behind: Vec<&Entry>,
+    base: &Revision,
+    newest: &Revision,
+) -> Result<Vec<String>, CallFault> {
+    behind.sort_unstable_by_key(|entry| entry.number);
+    let mut out = Vec::new();
+    for entry in behind {
+        out.push(one(caller, path, entry).await?.manifest);
+    }
+    out.extend((newest.number > base.number).then(|| newest.manifest.clone()));
+    Ok(out)
 }
 
 /// No record: a first install, unless live objects say that they belong to this very release.

@@ -127,6 +127,7 @@ pub(super) struct Defined<'a> {
     pub(super) key: &'a Key,
     pub(super) api_version: &'a str,
     pub(super) versions: &'a dyn Fn() -> Versions,
+    pub(super) sent_since: &'a [Value],
 }
 
 impl Definition for Defined<'_> {
@@ -136,6 +137,10 @@ impl Definition for Defined<'_> {
 
     fn nulls_read<'v>(&self, applied: &'v Value) -> Cow<'v, Value> {
         nulls_read(self.key, applied, self.versions)
+    }
+
+    fn sent_since(&self) -> &[Value] {
+        self.sent_since
     }
 
     fn has_older_versions(&self) -> bool {

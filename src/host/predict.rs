@@ -363,7 +363,9 @@ impl<'a> Run<'a> {
             return Some(AfterWrite::Refused { rule: RuleId::of("host/rollback-without-last"), because });
         }
         let versions = || self.versions();
-        let definition = Defined { key: &live.key, api_version: &object.api_version, versions: &versions };
+        let sent_since: Vec<Value> = self.sent_since(&object.key, &live.key);
+        let (key, api_version) = (&live.key, object.api_version.as_str());
+        let definition = Defined { key, api_version, versions: &versions, sent_since: &sent_since };
         let says_owners = self.world.coverage != Coverage::Whole;
         let before = Before { key: &live.key, live: live_value, last, says_owners, definition: &definition };
         let attempt = self.attempt_of(object, &live.key, way);

@@ -27,6 +27,13 @@ impl<'a> Run<'a> {
         self.or_doubt(value, key, "the last manifest", "give a readable --base")
     }
 
+    /// What revisions wrote of an object behind the last one that came to its end. One that cannot be read wrote nothing that is known.
+    pub(super) fn sent_since(&self, key: &Key, live: &Key) -> Vec<Value> {
+        let written = self.world.base.unfinished.objects().iter().filter(|object| object.key == *key || object.key == *live);
+        let values = written.filter_map(|object| object.value().ok());
+        values.map(|value| sent(value.into_owned(), live, self.world.host.kind)).collect()
+    }
+
     /// What was read, or doubt.
     fn or_doubt<T>(&mut self, read: Result<T, LoadError>, key: &Key, what: &str, remedy: &str) -> Option<T> {
         match read {

@@ -42,6 +42,11 @@ pub(super) trait Definition {
         Cow::Borrowed(applied)
     }
 
+    /// What revisions wrote of the object behind the last one that came to its end.
+    fn sent_since(&self) -> &[Value] {
+        &[]
+    }
+
     /// Whether the versions that its objects were written in before are there for sure, to be converted to.
     fn has_older_versions(&self) -> bool {
         false
@@ -119,7 +124,8 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
     if let AfterWrite::Holds { predicted, adopted: false, .. } = &mut outcome {
         kept(predicted, before.live);
         if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
-            let mut last = last.clone();
+            // What a revision that failed has written was sent too.
+            let mut last = before.definition.sent_since().iter().fold(last.clone(), |last, sent| merge::overlay(&last, sent));
             schema::reshape(&mut last, rendered);
             restored(predicted, before.live, (Some(&last), Some(rendered)));
         }

@@ -117,6 +117,7 @@ pub(crate) fn of(group: &str, name: &str) -> &'static Kind {
             _ if name.ends_with("MachinePool") => &INFRA_POOL,
             _ if name.ends_with("Machine") => &INFRA_MACHINE,
             _ if name.ends_with("Cluster") => &INFRA_CLUSTER,
+            _ if name.ends_with("ControlPlane") => &CONTROL_PLANE_KIND,
             _ => &OTHER,
         },
         _ if name.ends_with("Pool") => &POOL,
@@ -143,6 +144,7 @@ mod tests {
         assert_eq!(role(INFRASTRUCTURE, "NewCloudCluster"), Role::InfraCluster);
         assert_eq!(role(INFRASTRUCTURE, "NewCloudClusterIdentity"), Role::Other);
         assert_eq!(role(CONTROL_PLANE, "NewControlPlane"), Role::ControlPlane);
+        assert_eq!(role(INFRASTRUCTURE, "NewManagedControlPlane"), Role::ControlPlane);
         assert_eq!(role(CONTROL_PLANE, "NewControlPlaneTemplate"), Role::Template);
         assert_eq!(role(BOOTSTRAP, "NewConfig"), Role::Config);
         assert_eq!(role("cluster.example.com", "NewCluster"), Role::Other);

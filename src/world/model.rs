@@ -16,7 +16,7 @@ use super::workload::Workload;
 use super::{Coverage, Host, ServerAnswer, Standing};
 use crate::approval::FoundLedger;
 use crate::hashed::HashSet;
-use crate::object::{Inventory, Key};
+use crate::object::{Inventory, Key, Object};
 use crate::pin::Pin;
 use crate::providers::versions::ToldVersion;
 
@@ -183,6 +183,17 @@ pub struct Base {
     #[serde(default, skip_serializing_if = "Inventory::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
     pub hooks: Inventory,
+    /// What revisions behind it wrote that did not come to their end, the oldest first.
+    #[serde(default, skip_serializing_if = "Inventory::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<crate::tree::Value>"))]
+    pub unfinished: Inventory,
+}
+
+impl Base {
+    /// Everything in it.
+    pub fn all(&self) -> impl Iterator<Item = &Object> {
+        [&self.objects, &self.hooks, &self.unfinished].into_iter().flat_map(|part| part.objects())
+    }
 }
 
 /// Where the base came from.

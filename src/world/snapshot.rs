@@ -86,7 +86,7 @@ impl Snapshot {
     #[must_use]
     pub fn of(mut world: World, key: &MarkKey, redact: &[String]) -> Self {
         let mut redactor = redactor(key, redact);
-        for object in world.live.objects().iter().chain(world.base.objects.objects()) {
+        for object in world.live.objects().iter().chain(world.base.all()) {
             learn(&mut redactor, object);
         }
         for revision in world.histories.iter().flat_map(|history| &history.revisions) {
@@ -96,7 +96,10 @@ impl Snapshot {
             reading.found.iter().for_each(|secret| redactor.remember_part(secret));
         }
         world.live = hidden(&redactor, std::mem::take(&mut world.live));
-        world.base.objects = hidden(&redactor, std::mem::take(&mut world.base.objects));
+        let base = &mut world.base;
+        for part in [&mut base.objects, &mut base.hooks, &mut base.unfinished] {
+            *part = hidden(&redactor, std::mem::take(part));
+        }
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
             reading.found = reading.found.as_deref().map(|secret| key.mark(secret));
         }

@@ -181,6 +181,33 @@ fn a_replace_drops_what_is_not_rendered_and_keeps_what_the_server_and_webhooks_w
 }
 
 #[test]
+fn what_a_failed_revision_applied_goes_and_what_a_webhook_added_stays() {
+    struct Since(Vec<Value>);
+    impl Definition for Since {
+        fn sent_since(&self) -> &[Value] {
+            &self.0
+        }
+    }
+    let key = Key::new("example.org/v1", "X", None, "x");
+    let object = |spec: Value| json!({"apiVersion": "example.org/v1", "kind": "X", "metadata": {"name": "x"}, "spec": spec});
+    let mut live = object(json!({"a": 1, "failed": 2, "filled": 3}));
+    let owned = json!({"f:spec": {"f:a": {}, "f:failed": {}, "f:filled": {}}});
+    live["metadata"]["managedFields"] =
+        json!([{"manager": "helm", "operation": "Apply", "apiVersion": "example.org/v1", "fieldsV1": owned}]);
+    let last = object(json!({"a": 1}));
+    let left = |sent_since: Vec<Value>| {
+        let definition = &Since(sent_since);
+        let before = Before { key: &key, live: &live, last: Last::Known(&last), says_owners: true, definition };
+        let AfterWrite::Holds { predicted, .. } = write(WriteMethod::ServerSideApply, &before, &last, HELM) else {
+            panic!("it is written")
+        };
+        predicted["spec"].clone()
+    };
+    assert_eq!(left(Vec::new()), json!({"a": 1, "failed": 2, "filled": 3}));
+    assert_eq!(left(vec![object(json!({"a": 1, "failed": 2}))]), json!({"a": 1, "filled": 3}));
+}
+
+#[test]
 fn helm_makes_texts_of_labels_and_annotations_without_a_value() {
     let key = Key::new("v1", "X", None, "x");
     let written = || json!({"metadata": {"labels": {"a": null, "b": "c"}, "annotations": {"p": null}, "finalizers": null}});

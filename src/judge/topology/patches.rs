@@ -50,6 +50,11 @@ pub(crate) fn apply(template: &Value, part: &ClassPart, class: &Value, values: &
             out.opaque.push((name, "is an external patch".to_owned(), print));
             continue;
         }
+        if list(patch, "/definitions").next().is_none() {
+            // `engine.go` createPatchGenerator; the webhook lets an empty list through.
+            out.broken.get_or_insert((name, "it has no definitions".to_owned()));
+            continue;
+        }
         let definitions: Vec<&Value> =
             list(patch, "/definitions").filter(|definition| selects(definition, part)).collect();
         if definitions.is_empty() {
@@ -69,7 +74,40 @@ pub(crate) fn apply(template: &Value, part: &ClassPart, class: &Value, values: &
             }
         }
     }
-    out.spec = object["spec"].take();
+    out.spec = taken_back(spec_of(template), object["spec"].take(), part.role);
+    out
+}
+
+/// What of a control plane stays as its template has it, whatever patches say (`engine.go` updateDesiredState, PreserveFields).
+const PRESERVED: [&str; 5] = [
+    "/template/spec/machineTemplate/metadata",
+    "/template/spec/machineTemplate/infrastructureRef",
+    "/template/spec/machineTemplate/spec/infrastructureRef",
+    "/template/spec/replicas",
+    "/template/spec/version",
+];
+
+/// A spec with what is taken over of a patched one (`patch.go` patchTemplate): the content of the template and its metadata, no field
+/// beside them.
+fn taken_back(own: Value, mut patched: Value, role: Role) -> Value {
+    if role == Role::ControlPlane {
+        for pointer in PRESERVED {
+            let (own, patched) = (own.pointer(pointer), patched.pointer_mut(pointer));
+            if let (Some(own), Some(patched)) = (own, patched) {
+                *patched = own.clone();
+            }
+        }
+    }
+    let mut out = own;
+    let Some(template) = patched.get_mut("template").and_then(Value::as_object_mut) else { return out };
+    let Some(own) = out.as_object_mut().map(|map| map.entry("template").or_insert_with(|| json!({}))) else { return out };
+    for key in ["spec", "metadata"] {
+        match (template.get_mut(key).map(Value::take), own.as_object_mut()) {
+            (Some(value), Some(own)) => drop(own.insert(key.to_owned(), value)),
+            (None, Some(own)) => drop(own.shift_remove(key)),
+            (_, None) => {}
+        }
+    }
     out
 }
 

@@ -9,7 +9,10 @@ use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::diff;
 use crate::kinds::fields::text;
 use crate::kinds::remembered::{Remembered, remembered};
+use crate::kinds::shapes::Shape;
+use crate::kinds::webhook::Written;
 use crate::object::{ApiVersion, Key};
+use crate::providers::kind;
 use crate::schema;
 use crate::tree::{Value, json};
 
@@ -18,9 +21,25 @@ pub(super) fn template(stage: &Stage<'_>, part: &ClassPart, key: &Key, is_after:
     let before = stage.written_before(key);
     let written = if is_after { stage.written_after(key) } else { before.clone() }?;
     let is_stored = !is_after || before.is_some_and(|before| before.get("spec") == written.get("spec"));
+    let written = if stage.is_of_renders() { as_kept(stage, key, written) } else { written };
     let wanted = text(&part.reference, "/apiVersion").unwrap_or_default();
     let form = if is_stored { stored(written, wanted)? } else { in_version(written, wanted) };
     Some(form.into_owned())
+}
+
+/// A rendered object as the API server keeps it: with what its webhook and its schema fill in.
+fn as_kept<'v>(stage: &Stage<'_>, key: &Key, object: Cow<'v, Value>) -> Cow<'v, Value> {
+    let (kind, api_version) = (kind(key), text(&object, "/apiVersion").unwrap_or_default());
+    let Some((webhook, shape)) = kind.webhook.zip(Shape::of(&key.kind, api_version, &stage.versions)) else { return object };
+    let mut out = object.clone().into_owned();
+    if let Some(spec) = out.get_mut("spec") {
+        shape.fill(spec);
+    }
+    webhook.fill_in(&Written { key, api_version, shape, versions: &stage.versions, is_past: false }, &mut out);
+    if let Some(spec) = out.get_mut("spec") {
+        shape.fill(spec);
+    }
+    Cow::Owned(out)
 }
 
 /// An object that the API server holds, in a version; `None` where it does not say legibly what it is there.

@@ -123,6 +123,10 @@ fn bastion(spec: &mut Map, versions: &Versions) {
         let all = if versions.has(&BASTION_IPV6) { json!(["0.0.0.0/0", "::/0"]) } else { json!(["0.0.0.0/0"]) };
         bastion.insert("allowedCIDRBlocks".to_owned(), all);
     }
+    // Go writes it whatever it is (`api/v1beta2/awscluster_types.go`, Bastion).
+    if bastion.get("enabled").is_none_or(Value::is_null) {
+        bastion.insert("enabled".to_owned(), json!(false));
+    }
 }
 
 /// How Ignition gets its user data; whether there is Ignition.

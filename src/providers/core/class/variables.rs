@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use regex::Regex;
+
 use super::RULE;
 use crate::kinds::fields::{list, text};
 use crate::kinds::labels;
@@ -55,6 +57,10 @@ fn one_schema(schema: &Value, at: &Path, out: &mut Vec<Refusal>) {
     if others.is_some() && properties.is_some_and(|properties| !properties.is_empty()) {
         refuse(out, RULE, at, "additionalProperties", "a schema has either properties or additionalProperties");
     }
+    if text(schema, "/pattern").is_some_and(is_no_pattern) {
+        refuse(out, RULE, at, "pattern", "it is no regular expression");
+    }
+    beside(schema, at, out);
     let own = ["default", "example"].into_iter().filter_map(|key| Some((key.to_owned(), schema.get(key)?)));
     let choices = list(schema, "/enum").enumerate().map(|(place, value)| (format!("enum[{place}]"), value));
     for (below, value) in own.chain(choices).filter(|(_, value)| !value.is_null()) {
@@ -71,6 +77,33 @@ fn one_schema(schema: &Value, at: &Path, out: &mut Vec<Refusal>) {
     for key in ["items", "additionalProperties"] {
         if let Some(below) = schema.get(key).filter(|below| below.is_object()) {
             one_schema(below, &at.key(key), out);
+        }
+    }
+}
+
+/// Whether a text is no regular expression for Go either: what only one of the two does not know is not told here.
+fn is_no_pattern(pattern: &str) -> bool {
+    const FOR_BOTH: [&str; 3] = ["unclosed group", "unopened group", "repetition operator missing expression"];
+    Regex::new(pattern).is_err_and(|error| FOR_BOTH.iter().any(|why| error.to_string().contains(why)))
+}
+
+/// What may not stand below `allOf`, `anyOf`, `oneOf` and `not` (`pkg/apiserver/schema/validation.go` ValidateStructural).
+fn beside(schema: &Value, at: &Path, out: &mut Vec<Refusal>) {
+    // Of a number or a text the two types are what is asked.
+    if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let lists = ["allOf", "anyOf", "oneOf"].into_iter();
+    let mut all: Vec<(Path, &Value)> = lists
+        .flat_map(|key| list(schema, &format!("/{key}")).enumerate().map(move |(place, below)| (key, place, below)))
+        .map(|(key, place, below)| (at.key(key).index(place), below))
+        .collect();
+    all.extend(schema.get("not").map(|below| (at.key("not"), below)));
+    for (at, below) in all {
+        for key in ["type", "default", "additionalProperties"] {
+            if below.get(key).is_some_and(|value| !value.is_null() && value.as_str() != Some("")) {
+                refuse(out, RULE, &at, key, "it may stand in the schema itself only");
+            }
         }
     }
 }
