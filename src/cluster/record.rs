@@ -167,7 +167,9 @@ async fn of_release(
                 let known = Vec::from(stream.objects).into_iter().filter(|object| kinds::is_compared(&object.key));
                 known.for_each(|object| outcome.world.base.unfinished.push(object));
             }
-            Err(_) => fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned())),
+            Err(_) => {
+                fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned()))
+            }
         }
     }
     // The stream of a post-renderer of Helm 3 lacks the hooks; those of last time are most likely still there.

@@ -9,8 +9,8 @@ use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashMap;
 use crate::kinds::contract::CONTROL_PLANE;
-use crate::model::{Reason, Rollout};
 use crate::model::{Decision, Effect, Touches};
+use crate::model::{Reason, Rollout};
 use crate::object::{Key, Path};
 use crate::policy::{GateAnswer, Gates, Later};
 use crate::report::sentence;
@@ -59,7 +59,8 @@ pub(super) fn unsaid(judged: &Judged<'_>) -> Option<Reason> {
 
 /// The first owner whose Machines are replaced or deleted, where no object has so weighty an effect now or later.
 fn unanswered<'r>(rollouts: &'r [Arc<Rollout>], pairs: &[Pair]) -> Option<&'r Arc<Rollout>> {
-    let of_changes = |pair: &Pair| pair.changes.iter().map(|change| change.waits.max(Some(change.effect))).max().flatten();
+    let of_changes =
+        |pair: &Pair| pair.changes.iter().map(|change| change.waits.max(Some(change.effect))).max().flatten();
     let said = pairs.iter().filter_map(|pair| of_changes(pair).max(pair.waits).max(Some(pair.effect))).max();
     let weighty = rollouts.iter().filter(|rollout| rollout.effect >= Effect::Rollout);
     weighty.max_by_key(|rollout| rollout.effect).filter(|rollout| Some(rollout.effect) > said)

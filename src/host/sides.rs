@@ -23,13 +23,15 @@ impl<'a> Run<'a> {
 
     /// The tree of the last manifest, `Some(None)` where there is none; where it cannot be read that is doubt.
     pub(super) fn last_value(&mut self, base: Option<&Object>, key: &Key) -> Option<Option<Value>> {
-        let value = base.map(|base| base.value().map(|value| sent(value.into_owned(), key, self.world.host.kind))).transpose();
+        let value =
+            base.map(|base| base.value().map(|value| sent(value.into_owned(), key, self.world.host.kind))).transpose();
         self.or_doubt(value, key, "the last manifest", "give a readable --base")
     }
 
     /// What revisions wrote of an object behind the last one that came to its end. One that cannot be read wrote nothing that is known.
     pub(super) fn sent_since(&self, key: &Key, live: &Key) -> Vec<Value> {
-        let written = self.world.base.unfinished.objects().iter().filter(|object| object.key == *key || object.key == *live);
+        let written =
+            self.world.base.unfinished.objects().iter().filter(|object| object.key == *key || object.key == *live);
         let values = written.filter_map(|object| object.value().ok());
         values.map(|value| sent(value.into_owned(), live, self.world.host.kind)).collect()
     }

@@ -125,7 +125,8 @@ pub(super) fn write(way: WriteMethod, before: &Before<'_>, rendered: &Value, app
         kept(predicted, before.live);
         if let (WriteMethod::ServerSideApply, Last::Known(last)) = (way, before.last) {
             // What a revision that failed has written was sent too.
-            let mut last = before.definition.sent_since().iter().fold(last.clone(), |last, sent| merge::overlay(&last, sent));
+            let mut last =
+                before.definition.sent_since().iter().fold(last.clone(), |last, sent| merge::overlay(&last, sent));
             schema::reshape(&mut last, rendered);
             restored(predicted, before.live, (Some(&last), Some(rendered)));
         }

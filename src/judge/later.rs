@@ -88,7 +88,11 @@ impl Subject<'_> {
     /// The answer about a pool that is no longer managed from outside, where its provider replaced nothing as long as it was.
     pub(super) fn by_handing_back(&self, path: &Path) -> Option<Answer> {
         let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
-        if !is_mark || self.key.known.role != Role::Pool || !replicas::is_managed(self.old) || replicas::is_managed(self.new) {
+        if !is_mark
+            || self.key.known.role != Role::Pool
+            || !replicas::is_managed(self.old)
+            || replicas::is_managed(self.new)
+        {
             return None;
         }
         let infrastructure = references::references(self.new).into_iter();
@@ -98,7 +102,14 @@ impl Subject<'_> {
             Some((kind(&key).rests_when_managed?, key))
         });
         let (is_up_to_date, infrastructure) = known.next()?;
-        let hosts: Vec<bool> = self.stage.scene.view.owned_by(&infrastructure).filter_map(|host| host.value().ok()).map(|host| is_up_to_date(&host)).collect();
+        let hosts: Vec<bool> = self
+            .stage
+            .scene
+            .view
+            .owned_by(&infrastructure)
+            .filter_map(|host| host.value().ok())
+            .map(|host| is_up_to_date(&host))
+            .collect();
         if !hosts.is_empty() && hosts.iter().all(|is| *is) {
             return None;
         }

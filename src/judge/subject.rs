@@ -327,7 +327,8 @@ impl Subject<'_> {
 
     /// Whether a place lies in what a Cluster or a class holds as it was written: values of variables and patches, which Go does not read.
     fn is_kept_as_written(&self, path: &Path) -> bool {
-        let is_free = |segment: &Segment| matches!(segment, Segment::Key(key) if key == "variables" || key == "jsonPatches");
+        let is_free =
+            |segment: &Segment| matches!(segment, Segment::Key(key) if key == "variables" || key == "jsonPatches");
         matches!(self.key.known.role, Role::Cluster | Role::Class) && path.segments().iter().any(is_free)
     }
 

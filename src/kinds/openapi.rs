@@ -167,7 +167,11 @@ mod tests {
         for (schema, right, wrong) in [
             (json!({"type": "integer", "format": "int32"}), json!(3), json!(3_000_000_000_u64)),
             (json!({"type": "integer"}), json!(3.0), json!(1e20)),
-            (json!({"type": "array", "uniqueItems": true, "items": {"type": "string"}}), json!(["a", "b"]), json!(["a", "a"])),
+            (
+                json!({"type": "array", "uniqueItems": true, "items": {"type": "string"}}),
+                json!(["a", "b"]),
+                json!(["a", "a"]),
+            ),
             (json!({"type": "string", "oneOf": [{"pattern": "^a"}, {"pattern": "b$"}]}), json!("a"), json!("ab")),
             (json!({"type": "string", "anyOf": [{"enum": ["a"]}, {"enum": ["b"]}]}), json!("b"), json!("c")),
             (json!({"type": "string", "allOf": [{"minLength": 1}, {"maxLength": 2}]}), json!("ab"), json!("abc")),

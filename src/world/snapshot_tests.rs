@@ -53,6 +53,19 @@ fn nothing_secret_is_in_the_file() {
 }
 
 #[test]
+fn nothing_secret_of_what_the_host_wrote_is_in_the_file() {
+    let hidden = |put: fn(&mut World, Inventory)| {
+        let mut world = world(inventory(&[]));
+        put(&mut world, inventory(&[secret(CANARY)]));
+        let text = serde_json::to_string(&Snapshot::of(world, &MarkKey::fresh(), &[])).expect("JSON");
+        assert!(text.contains("\"Secret\"") && !text.contains(CANARY), "{text}");
+    };
+    hidden(|world, objects| world.base.objects = objects);
+    hidden(|world, objects| world.base.hooks = objects);
+    hidden(|world, objects| world.base.unfinished = objects);
+}
+
+#[test]
 fn equal_secrets_are_equal_again_beside_what_is_rendered_and_others_are_not() {
     let live = inventory(&[secret(CANARY), control_plane("a: canary-secret-text\n")]);
     let key = MarkKey::fresh();

@@ -189,7 +189,8 @@ fn what_a_failed_revision_applied_goes_and_what_a_webhook_added_stays() {
         }
     }
     let key = Key::new("example.org/v1", "X", None, "x");
-    let object = |spec: Value| json!({"apiVersion": "example.org/v1", "kind": "X", "metadata": {"name": "x"}, "spec": spec});
+    let object =
+        |spec: Value| json!({"apiVersion": "example.org/v1", "kind": "X", "metadata": {"name": "x"}, "spec": spec});
     let mut live = object(json!({"a": 1, "failed": 2, "filled": 3}));
     let owned = json!({"f:spec": {"f:a": {}, "f:failed": {}, "f:filled": {}}});
     live["metadata"]["managedFields"] =
@@ -210,7 +211,8 @@ fn what_a_failed_revision_applied_goes_and_what_a_webhook_added_stays() {
 #[test]
 fn helm_makes_texts_of_labels_and_annotations_without_a_value() {
     let key = Key::new("v1", "X", None, "x");
-    let written = || json!({"metadata": {"labels": {"a": null, "b": "c"}, "annotations": {"p": null}, "finalizers": null}});
+    let written =
+        || json!({"metadata": {"labels": {"a": null, "b": "c"}, "annotations": {"p": null}, "finalizers": null}});
     let by_helm = json!({"metadata": {"labels": {"a": "", "b": "c"}, "annotations": {"p": ""}, "finalizers": null}});
     for host in [None, Some(HostKind::Helm3), Some(HostKind::Helm4), Some(HostKind::Flux)] {
         assert_eq!(sent(written(), &key, host), by_helm, "{host:?}");

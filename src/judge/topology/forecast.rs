@@ -279,7 +279,12 @@ fn made_object(key: &Key, part: &ClassPart, spec: &Value, version: Option<&str>,
 
 /// What the webhook of the control plane refuses of another number of Machines, which the topology controller writes into it.
 #[must_use]
-pub(super) fn replicas_refused(stage: &Stage<'_>, cluster: &Key, after: Side<'_>, (was, is): (u64, u64)) -> Option<Refusal> {
+pub(super) fn replicas_refused(
+    stage: &Stage<'_>,
+    cluster: &Key,
+    after: Side<'_>,
+    (was, is): (u64, u64),
+) -> Option<Refusal> {
     let made = make(stage, after);
     let mut planes = made.values().filter(|(part, _)| part.role == Role::ControlPlane);
     let (part, Made::Known(patched)) = planes.next()? else { return None };
@@ -321,7 +326,8 @@ fn refused(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> 
     webhook.normalise(key, &mut old, &mut new, &stage.versions);
     let of = |new: &Value| {
         let (kind, versions, gate) = (key.known, &stage.versions, &|gate: &str| stage.gate(gate));
-        let write = Write { key, kind, api_version: "v1beta2", is_new: false, live: None, old: &old, new, versions, gate };
+        let write =
+            Write { key, kind, api_version: "v1beta2", is_new: false, live: None, old: &old, new, versions, gate };
         webhook.refusals(&write)
     };
     let before = of(&old);

@@ -100,7 +100,9 @@ fn taken_back(own: Value, mut patched: Value, role: Role) -> Value {
     }
     let mut out = own;
     let Some(template) = patched.get_mut("template").and_then(Value::as_object_mut) else { return out };
-    let Some(own) = out.as_object_mut().map(|map| map.entry("template").or_insert_with(|| json!({}))) else { return out };
+    let Some(own) = out.as_object_mut().map(|map| map.entry("template").or_insert_with(|| json!({}))) else {
+        return out;
+    };
     for key in ["spec", "metadata"] {
         match (template.get_mut(key).map(Value::take), own.as_object_mut()) {
             (Some(value), Some(own)) => drop(own.insert(key.to_owned(), value)),

@@ -30,7 +30,9 @@ pub(super) fn template(stage: &Stage<'_>, part: &ClassPart, key: &Key, is_after:
 /// A rendered object as the API server keeps it: with what its webhook and its schema fill in.
 fn as_kept<'v>(stage: &Stage<'_>, key: &Key, object: Cow<'v, Value>) -> Cow<'v, Value> {
     let (kind, api_version) = (kind(key), text(&object, "/apiVersion").unwrap_or_default());
-    let Some((webhook, shape)) = kind.webhook.zip(Shape::of(&key.kind, api_version, &stage.versions)) else { return object };
+    let Some((webhook, shape)) = kind.webhook.zip(Shape::of(&key.kind, api_version, &stage.versions)) else {
+        return object;
+    };
     let mut out = object.clone().into_owned();
     if let Some(spec) = out.get_mut("spec") {
         shape.fill(spec);

@@ -33,9 +33,8 @@ pub(super) fn may_be(value: &str, format: &str) -> bool {
 static UUID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$").expect("a pattern")
 });
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?i)\d{2}:\d{2}:\d{2}(.\d+)?(z|[+-]\d{2}:\d{2})$").expect("a pattern")
-});
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(?i)\d{2}:\d{2}:\d{2}(.\d+)?(z|[+-]\d{2}:\d{2})$").expect("a pattern"));
 static DURATION: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d+\s*[A-Za-zµ]+").expect("a pattern"));
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[A-Za-z][A-Za-z0-9+.-]*:").expect("a pattern"));
 

@@ -23,11 +23,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 
 /// The kinds. The template of the control plane has no webhook.
 static KINDS: &[Kind] = &[
-    Kind {
-        owner: Some(&OWNER),
-        mirror: Some(&Ck8s),
-        ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
-    },
+    Kind { owner: Some(&OWNER), mirror: Some(&Ck8s), ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane) },
     known(BOOTSTRAP, "CK8sConfig", Role::Config),
     known(BOOTSTRAP, "CK8sConfigTemplate", Role::Template),
 ];

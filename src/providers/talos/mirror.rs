@@ -95,7 +95,8 @@ impl Mirror for Talos {
             };
         }
         if keeps_the_last(owner) {
-            let why = "its only Machine is never deleted, and maxSurge is 0, so its controller replaces nothing".to_owned();
+            let why =
+                "its only Machine is never deleted, and maxSurge is 0, so its controller replaces nothing".to_owned();
             return Strategy::Stopped { why };
         }
         Strategy::OneByOne { surge: self.room(owner, wanted).0, sick_first: false, is_late: true }
