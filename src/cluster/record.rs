@@ -168,7 +168,7 @@ async fn of_release(
                 known.for_each(|object| outcome.world.base.unfinished.push(object));
             }
             Err(_) => {
-                fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned()))
+                fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned()));
             }
         }
     }

@@ -156,19 +156,23 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     let holds = |objects: &Inventory| parallel::any(objects.objects(), uncover::is_marked);
     let is_read = |found: &SourceReading| found.found.as_ref().is_some_and(|found| found.contains(MARK));
     world.marks = HashSet::default();
-    if !holds(&world.live) && !holds(&world.base.objects) && !world.readings.iter().any(is_read) {
+    let World { live, base, .. } = world;
+    if ![&*live, &base.objects, &base.hooks, &base.unfinished].into_iter().any(holds)
+        && !world.readings.iter().any(is_read)
+    {
         return;
     }
     let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
     if let Some(key) = key {
-        for objects in [&world.live, &world.base.objects] {
+        for objects in [&world.live, &world.base.objects, &world.base.hooks, &world.base.unfinished] {
             for object in objects.objects() {
                 rendered.iter().for_each(|rendered| solve_object(key, object, rendered, &mut marks));
             }
         }
     }
     let uncover = Uncover::new(marks, key.map_or_else(MarkKey::fresh, MarkKey::derived));
-    for objects in [&mut world.live, &mut world.base.objects] {
+    let World { live, base, .. } = world;
+    for objects in [live, &mut base.objects, &mut base.hooks, &mut base.unfinished] {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         parallel::each(&mut revealed, |object| {
             if !object.is_plain()

@@ -74,12 +74,12 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         let because = "the groups stand in another order; each is known by its name, and nothing is replaced";
         return Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because));
     }
-    let is_input = match keys.as_slice() {
-        ["spec", "topology", "variables" | "classRef", ..] => true,
-        ["spec", "topology", "controlPlane", "variables", ..] => true,
-        ["spec", "topology", "workers", _, "variables" | "class", ..] => true,
-        _ => false,
-    };
+    let is_input = matches!(
+        keys.as_slice(),
+        ["spec", "topology", "variables" | "classRef", ..]
+            | ["spec", "topology", "controlPlane", "variables", ..]
+            | ["spec", "topology", "workers", _, "variables" | "class", ..]
+    );
     is_input.then_some(())?;
     if keys.contains(&"variables")
         && let Some(answer) = stage.remember(key, "rules", || unruled(stage, key, old, new))
