@@ -42,6 +42,9 @@ pub(crate) struct Way {
     pub(crate) whole: bool,
 }
 
+/// What every custom resource of Cluster API has, and nothing beside it.
+pub(crate) const DECLARED: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
 /// Something that the API server, or the host's own reader, refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -55,7 +58,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// A refusal of the object at a place below its root.
-    fn at(keys: &[&str], because: impl Into<String>) -> Self {
+    pub(crate) fn at(keys: &[&str], because: impl Into<String>) -> Self {
         let path = keys.iter().fold(Path::root(), |path, key| path.key(*key));
         Self { path, because: because.into(), reach: Reach::Object }
     }

@@ -10,7 +10,7 @@ use super::predict::Run;
 use super::stream;
 use crate::apiserver::place::Place;
 use crate::apiserver::versions::goes_through_another;
-use crate::apiserver::{self, Reach, Refusal, Way};
+use crate::apiserver::{self, DECLARED, Reach, Refusal, Way};
 use crate::compare::{Action, Pair};
 use crate::hashed::HashMap;
 use crate::model::Effect;
@@ -38,6 +38,13 @@ const BEFORE_WRITES: [RuleId; 5] = [
     RuleId::of("host/namespace-ends"),
     RuleId::of("host/replace-with-apply"),
 ];
+
+/// Fields beside those of every custom resource, which a server-side apply may not hold (`k8s.io/apimachinery` v0.36
+/// `pkg/util/managedfields/internal/typeconverter.go` ObjectToTyped); other writes lose them.
+fn undeclared(sent: &Value) -> Option<Refusal> {
+    let mut fields = sent.as_object()?.keys().filter(|field| !DECLARED.contains(&field.as_str()));
+    fields.next().map(|field| Refusal::at(&[field.as_str()], "its kind has no such field"))
+}
 
 impl Run<'_> {
     /// Adds what is refused of each object that is not as it was written last time.
@@ -106,6 +113,9 @@ impl Run<'_> {
         let held = if self.way.is_some() { side } else { Some(live.as_deref().unwrap_or(&sent)) };
         let mut found = apiserver::of_metadata(&object.key, &sent, held, last.as_deref(), way);
         found.extend(apiserver::of_data(&object.key, &sent, live.as_deref()));
+        if applied && schema::has(&object.key.group, &object.key.kind) {
+            found.extend(undeclared(&sent));
+        }
         if applied {
             let is_lost = || side.is_some_and(|live| goes_through_another(live, &sent, self.applier()));
             found.extend(self.refused_null(object, &sent).filter(|_| !is_lost()));

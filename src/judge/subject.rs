@@ -1,7 +1,7 @@
 //! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
-use crate::apiserver::admission;
+use crate::apiserver::{DECLARED, admission};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashSet;
 use crate::judge::owner::Assessment;
@@ -16,6 +16,7 @@ use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Path, Segment};
 use crate::rules::ChangedLeaf;
+use crate::schema;
 use crate::tree::Value;
 
 /// What is known about one updated object.
@@ -130,7 +131,9 @@ impl Subject<'_> {
 
     /// The answer about a field that the kind does not have.
     fn unknown_to_schema(&self, rendered: &Path) -> Option<Answer> {
-        if !admission::lies_in(rendered, self.dropped) {
+        let is_undeclared = |field: &Segment| matches!(field, Segment::Key(key) if !DECLARED.contains(&key.as_str()));
+        let is_beside = rendered.segments().first().is_some_and(is_undeclared);
+        if !admission::lies_in(rendered, self.dropped) && !(is_beside && schema::has(&self.key.group, &self.key.kind)) {
             return None;
         }
         let rules = self.stage.rules;
