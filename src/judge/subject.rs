@@ -133,7 +133,8 @@ impl Subject<'_> {
     fn unknown_to_schema(&self, rendered: &Path) -> Option<Answer> {
         let is_undeclared = |field: &Segment| matches!(field, Segment::Key(key) if !DECLARED.contains(&key.as_str()));
         let is_beside = rendered.segments().first().is_some_and(is_undeclared);
-        if !admission::lies_in(rendered, self.dropped) && !(is_beside && schema::has(&self.key.group, &self.key.kind)) {
+        let is_lost = is_beside && schema::has(&self.key.group, &self.key.kind);
+        if !is_lost && !admission::lies_in(rendered, self.dropped) {
             return None;
         }
         let rules = self.stage.rules;
