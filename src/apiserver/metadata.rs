@@ -20,7 +20,7 @@ const BY_SERVER: [&str; 3] = ["uid", "resourceVersion", "deletionTimestamp"];
 
 /// The fields of ObjectMeta: a server-side apply of any other is refused (`k8s.io/apimachinery` v0.36
 /// `pkg/util/managedfields/internal/typeconverter.go` ObjectToTyped).
-const FIELDS: [&str; 15] = [
+pub(super) const FIELDS: [&str; 15] = [
     "name",
     "generateName",
     "namespace",

@@ -21,7 +21,7 @@ pub(crate) use data::{FIXED, is_harmless as has_harmless_data, is_immutable, of_
 pub(crate) use metadata::{ANNOTATIONS, is_harmless as has_harmless_metadata, refusals as of_metadata};
 pub(crate) use name::{bad_name, is_plain_name};
 
-use crate::object::Path;
+use crate::object::{Path, Segment};
 use crate::tree::Value;
 
 /// How much is not written because of a refusal.
@@ -42,8 +42,19 @@ pub(crate) struct Way {
     pub(crate) whole: bool,
 }
 
-/// What every custom resource of Cluster API has, and nothing beside it.
-pub(crate) const DECLARED: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+/// What an object of Cluster API and its providers has, and nothing beside it.
+const PARTS: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
+
+/// Whether a place lies in a part that no object of Cluster API and its providers has, or in a field that no metadata has.
+pub(crate) fn is_in_no_part(path: &Path) -> bool {
+    match path.segments() {
+        [Segment::Key(part), Segment::Key(field), ..] if part == "metadata" => {
+            !metadata::FIELDS.contains(&field.as_str())
+        }
+        [Segment::Key(part), ..] => !PARTS.contains(&part.as_str()),
+        _ => false,
+    }
+}
 
 /// Something that the API server, or the host's own reader, refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +69,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// A refusal of the object at a place below its root.
-    pub(crate) fn at(keys: &[&str], because: impl Into<String>) -> Self {
+    fn at(keys: &[&str], because: impl Into<String>) -> Self {
         let path = keys.iter().fold(Path::root(), |path, key| path.key(*key));
         Self { path, because: because.into(), reach: Reach::Object }
     }

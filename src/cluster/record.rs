@@ -164,8 +164,7 @@ async fn of_release(
     for text in unfinished {
         match load(text) {
             Ok(stream) => {
-                let known = Vec::from(stream.objects).into_iter().filter(|object| kinds::is_compared(&object.key));
-                known.for_each(|object| outcome.world.base.unfinished.push(object));
+                Vec::from(stream.objects).into_iter().for_each(|object| outcome.world.base.unfinished.push(object));
             }
             Err(_) => {
                 fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned()));

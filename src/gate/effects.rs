@@ -45,25 +45,27 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 }
 
 /// A reason where Machines go and no change says so. There should be none: what one part of the judgement found, another one has missed.
-pub(super) fn unsaid(judged: &Judged<'_>) -> Option<Reason> {
-    let rollout = unanswered(&judged.classified.rollouts, judged.pairs)?;
-    let answer = Some(answer(&in_force(judged), rollout.effect)).filter(|answer| *answer != Decision::Allow)?;
-    let message = format!(
-        "{}: Machines go ({}), and no change was told to do so: please report it",
-        rollout.owner,
-        rollout.causes.join(", ")
-    );
-    let reason = Reason::new(rollout.effect.word(), answer, message).of(&rollout.owner);
-    Some(reason.with_next(format!("rollgate explain {}", rollout.effect.word())))
+pub(super) fn unsaid(judged: &Judged<'_>) -> Vec<Reason> {
+    let Some(rollout) = unanswered(&judged.classified.rollouts, said(judged.pairs)) else { return Vec::new() };
+    let word = rollout.effect.word();
+    let causes = rollout.causes.join(", ");
+    let message =
+        format!("{}: Machines go ({causes}), and no change was told to do so: please report it", rollout.owner);
+    let reason = Reason::new(word, answer(&in_force(judged), rollout.effect), message).of(&rollout.owner);
+    let is_asked = reason.decision != Decision::Allow;
+    is_asked.then(|| reason.with_next(format!("rollgate explain {word}"))).into_iter().collect()
 }
 
-/// The first owner whose Machines are replaced or deleted, where no object has so weighty an effect now or later.
-fn unanswered<'r>(rollouts: &'r [Arc<Rollout>], pairs: &[Pair]) -> Option<&'r Arc<Rollout>> {
-    let of_changes =
-        |pair: &Pair| pair.changes.iter().map(|change| change.waits.max(Some(change.effect))).max().flatten();
-    let said = pairs.iter().filter_map(|pair| of_changes(pair).max(pair.waits).max(Some(pair.effect))).max();
-    let weighty = rollouts.iter().filter(|rollout| rollout.effect >= Effect::Rollout);
-    weighty.max_by_key(|rollout| rollout.effect).filter(|rollout| Some(rollout.effect) > said)
+/// The weightiest effect of all changes, now or later.
+fn said(pairs: &[Pair]) -> Option<Effect> {
+    let of_changes = |pair: &Pair| pair.changes.iter().map(|change| change.waits.max(Some(change.effect))).max();
+    pairs.iter().map(|pair| of_changes(pair).flatten().max(pair.waits).max(Some(pair.effect))).max().flatten()
+}
+
+/// An owner whose Machines are replaced or deleted, where no change has so weighty an effect.
+fn unanswered(rollouts: &[Arc<Rollout>], said: Option<Effect>) -> Option<&Arc<Rollout>> {
+    let weightiest = rollouts.iter().max_by_key(|rollout| rollout.effect)?;
+    Some(weightiest).filter(|rollout| rollout.effect >= Effect::Rollout && Some(rollout.effect) > said)
 }
 
 /// The answers now: where the policy only says when rollouts may start, an open window lets them through.
@@ -199,4 +201,26 @@ fn infrastructure(pair: &Pair, gates: &Gates) -> Option<Reason> {
     let first = touching.first().filter(|_| answer != Decision::Allow)?;
     let message = format!("{}: {} moves infrastructure at once", pair.key, sentence::of_change(first));
     Some(explained(about(Reason::new("infrastructure", answer, message), pair, first.effect, Some(first))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_that_go_are_answered_for_by_a_change_that_weighs_as_much() {
+        let owner = Key::of("cluster.x-k8s.io", "MachineDeployment", Some("n".to_owned()), "md");
+        let of = |effect: Effect| vec![Arc::new(Rollout::plain(&owner, "c", effect, Vec::new(), 2))];
+        for (goes, said, is_unanswered) in [
+            (Effect::Rollout, None, true),
+            (Effect::Rollout, Some(Effect::Scale), true),
+            (Effect::Delete, Some(Effect::Rollout), true),
+            (Effect::Rollout, Some(Effect::Rollout), false),
+            (Effect::Rollout, Some(Effect::Unknown), false),
+            (Effect::Scale, None, false),
+        ] {
+            assert_eq!(unanswered(&of(goes), said).is_some(), is_unanswered, "{goes:?} beside {said:?}");
+        }
+        assert!(unanswered(&[], None).is_none());
+    }
 }

@@ -100,10 +100,11 @@ impl<'a> Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 17] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 18] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
+    effects::unsaid,
     scale_in::reasons,
     version::reasons,
     pairs::reasons,
@@ -129,7 +130,6 @@ pub(crate) fn ask(judged: &Judged<'_>) -> Vec<Reason> {
         parallel::pieces(&GATES, part.pairs.len(), |gate| gate(part)).into_iter().flatten().collect()
     };
     let mut reasons = clusters::each(judged, all);
-    reasons.extend(effects::unsaid(judged));
     reasons.extend(budget::days(judged));
     if judged.policy.profile == Profile::Observe {
         reasons.iter_mut().for_each(observed);

@@ -294,6 +294,7 @@ impl<'a> Run<'a> {
         // What is equal to live is shared by now, and the base shares it too.
         base.into_iter().for_each(|base| stream::read_as_one(object, base));
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
+        self.note_valueless(&live.key, &live_value, &rendered);
         if stored::bring(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
         }

@@ -10,7 +10,7 @@ use super::predict::Run;
 use super::stream;
 use crate::apiserver::place::Place;
 use crate::apiserver::versions::goes_through_another;
-use crate::apiserver::{self, DECLARED, Reach, Refusal, Way};
+use crate::apiserver::{self, Reach, Refusal, Way, is_in_no_part};
 use crate::compare::{Action, Pair};
 use crate::hashed::HashMap;
 use crate::model::Effect;
@@ -42,8 +42,9 @@ const BEFORE_WRITES: [RuleId; 5] = [
 /// Fields beside those of every custom resource, which a server-side apply may not hold (`k8s.io/apimachinery` v0.36
 /// `pkg/util/managedfields/internal/typeconverter.go` ObjectToTyped); other writes lose them.
 fn undeclared(sent: &Value) -> Option<Refusal> {
-    let mut fields = sent.as_object()?.keys().filter(|field| !DECLARED.contains(&field.as_str()));
-    fields.next().map(|field| Refusal::at(&[field.as_str()], "its kind has no such field"))
+    let mut fields = sent.as_object()?.keys().map(|field| Path::root().key(field.as_str()));
+    let path = fields.find(is_in_no_part)?;
+    Some(Refusal { path, because: "its kind has no such field".to_owned(), reach: Reach::Object })
 }
 
 impl Run<'_> {

@@ -5,7 +5,7 @@ use super::predict::Run;
 use super::write::sent;
 use crate::apiserver::apply::Applier;
 use crate::object::{Key, LoadError, Object};
-use crate::tree::Value;
+use crate::tree::{Map, Value};
 use crate::world::Unread;
 
 impl<'a> Run<'a> {
@@ -34,6 +34,28 @@ impl<'a> Run<'a> {
             self.world.base.unfinished.objects().iter().filter(|object| object.key == *key || object.key == *live);
         let values = written.filter_map(|object| object.value().ok());
         values.map(|value| sent(value.into_owned(), live, self.world.host.kind)).collect()
+    }
+
+    /// Notes a label or annotation without a value that only one side has, where nobody said who writes: it pauses a Cluster or does not.
+    pub(super) fn note_valueless(&mut self, key: &Key, live: &Value, rendered: &Value) {
+        if self.world.host.kind.is_some() {
+            return;
+        }
+        for what in ["labels", "annotations"] {
+            let map = |side: &Value| side.get("metadata")?.get(what)?.as_object().cloned();
+            let (old, new) = (map(live).unwrap_or_default(), map(rendered).unwrap_or_default());
+            let is_null = |map: &Map, name: &str| map.get(name).is_some_and(Value::is_null);
+            let mut names = old.keys().chain(new.keys());
+            if let Some(name) = names.find(|name| is_null(&old, name) != is_null(&new, name)) {
+                self.out.doubts.push(Unread {
+                    what: format!("metadata.{what}[{name:?}] of {key}"),
+                    why: "it has no value: Helm and Flux write an empty text, kubectl and Argo CD leave it out"
+                        .to_owned(),
+                    remedy: "say which host writes (--host)".to_owned(),
+                    keys: vec![key.clone()],
+                });
+            }
+        }
     }
 
     /// What was read, or doubt.

@@ -295,7 +295,7 @@ fn lacks_something(live: Option<&Value>, rendered: Option<&Value>) -> bool {
 /// an empty text (`k8s.io/apimachinery` v0.36 `pkg/apis/meta/v1/unstructured/helpers.go` NestedNullCoercingStringMap).
 pub(super) fn sent(mut rendered: Value, key: &Key, host: Option<HostKind>) -> Value {
     if let Some(metadata) = rendered.get_mut("metadata").and_then(Value::as_object_mut) {
-        if !matches!(host, Some(HostKind::Kubectl | HostKind::Argocd)) {
+        if matches!(host, Some(HostKind::Helm3 | HostKind::Helm4 | HostKind::Flux)) {
             texts(metadata, "labels");
             texts(metadata, "annotations");
         }

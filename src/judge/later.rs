@@ -10,9 +10,8 @@ use super::verdict::Answer;
 use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::{INFRASTRUCTURE, REPLICAS_MANAGED_BY};
-use crate::kinds::fields::{is_autoscaled, number, wanted};
-use crate::kinds::references;
+use crate::kinds::contract::REPLICAS_MANAGED_BY;
+use crate::kinds::fields::{is_autoscaled, number, target, wanted};
 use crate::model::{Act, Effect, Hold, RuleId, hold_of};
 use crate::object::{Key, Path};
 use crate::providers::kind;
@@ -77,8 +76,13 @@ impl Subject<'_> {
         if answer.effect != Effect::Rollout || self.key.known.rests_when_managed.is_none() {
             return answer;
         }
-        let is_managed = |pool: &Key| self.stage.after(pool).is_some_and(|pool| replicas::is_managed(&pool));
-        let Some(pool) = pools_of(self.stage, self.key).into_iter().find(is_managed) else { return answer };
+        // The infrastructure may be written before its pool, so a mark that comes or goes with this write is none.
+        let is_managed = |pool: &Key| {
+            let sides = [self.stage.before(pool), self.stage.after(pool)];
+            sides.into_iter().all(|side| side.is_some_and(|pool| replicas::is_managed(&pool)))
+        };
+        let pools = pools_of(self.stage, self.key);
+        let Some(pool) = pools.first().filter(|_| pools.iter().all(is_managed)) else { return answer };
         let because = format!(
             "{pool} has {REPLICAS_MANAGED_BY}, with which its provider replaces nothing; only what is made later has it, until the annotation goes"
         );
@@ -95,22 +99,12 @@ impl Subject<'_> {
         {
             return None;
         }
-        let infrastructure = references::references(self.new).into_iter();
-        let mut known = infrastructure.filter_map(|reference| {
-            let group = reference.group.unwrap_or_else(|| INFRASTRUCTURE.to_owned());
-            let key = Key::of(group, reference.kind, self.key.namespace.clone(), reference.name);
-            Some((kind(&key).rests_when_managed?, key))
-        });
-        let (is_up_to_date, infrastructure) = known.next()?;
-        let hosts: Vec<bool> = self
-            .stage
-            .scene
-            .view
-            .owned_by(&infrastructure)
-            .filter_map(|host| host.value().ok())
-            .map(|host| is_up_to_date(&host))
-            .collect();
-        if !hosts.is_empty() && hosts.iter().all(|is| *is) {
+        let reference = self.new.pointer("/spec/template/spec/infrastructureRef")?;
+        let infrastructure = target(reference, self.key.namespace.as_deref())?;
+        let is_up_to_date = kind(&infrastructure).rests_when_managed?;
+        let mut hosts = self.stage.scene.view.owned_by(&infrastructure).peekable();
+        // One that cannot be read may be out of date.
+        if hosts.peek().is_some() && hosts.all(|host| host.value().is_ok_and(|host| is_up_to_date(&host))) {
             return None;
         }
         let because = format!(

@@ -1,7 +1,7 @@
 //! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
 //! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
 
-use crate::apiserver::{DECLARED, admission};
+use crate::apiserver::{admission, is_in_no_part};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashSet;
 use crate::judge::owner::Assessment;
@@ -18,6 +18,15 @@ use crate::object::{Path, Segment};
 use crate::rules::ChangedLeaf;
 use crate::schema;
 use crate::tree::Value;
+
+/// The answer about a field that the kind does not have, where nobody said who writes.
+pub(super) fn refused_by_some(stage: &Stage<'_>, path: &Path) -> Answer {
+    let because = format!(
+        "{path}: the kind has no field of this name, and nobody said which host writes: Helm 4, kubectl and Argo CD have the write refused, Helm 3 \
+         and Flux have the field dropped (--host tells which)"
+    );
+    Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-refused")).saying(because)
+}
 
 /// What is known about one updated object.
 pub(crate) struct Subject<'a> {
@@ -131,15 +140,15 @@ impl Subject<'_> {
 
     /// The answer about a field that the kind does not have.
     fn unknown_to_schema(&self, rendered: &Path) -> Option<Answer> {
-        let is_undeclared = |field: &Segment| matches!(field, Segment::Key(key) if !DECLARED.contains(&key.as_str()));
-        let is_beside = rendered.segments().first().is_some_and(is_undeclared);
-        let is_lost = is_beside && schema::has(&self.key.group, &self.key.kind);
+        let is_lost = is_in_no_part(rendered) && schema::has(&self.key.group, &self.key.kind);
         if !is_lost && !admission::lies_in(rendered, self.dropped) {
             return None;
         }
         let rules = self.stage.rules;
         Some(if self.stage.is_strict() {
             Answer::known(rules, Effect::Rejected, RuleId::of("schema/unknown-field-refused"))
+        } else if is_lost && self.stage.is_of_nobody() {
+            refused_by_some(self.stage, rendered)
         } else {
             Answer {
                 finding: Some("silent-no-op".to_owned()),

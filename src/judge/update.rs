@@ -155,13 +155,8 @@ fn unread_field(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> Option
         let because = format!("{path}: {}", answer.because);
         return Some(answer.saying(because));
     }
-    let host = &stage.scene.world.host;
-    let path = admission.dropped.first().filter(|_| host.kind.is_none() && host.method.is_none())?;
-    let because = format!(
-        "{path}: the kind has no field of this name, and nobody said which host writes: Helm 4, kubectl and Argo CD have the write refused, Helm 3 \
-         and Flux have the field dropped (--host tells which)"
-    );
-    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-refused")).saying(because))
+    let path = admission.dropped.first().filter(|_| stage.is_of_nobody())?;
+    Some(subject::refused_by_some(stage, path))
 }
 
 /// The answer where the old side is of another version than the new one, and nothing is known of how the provider converts it: what then

@@ -16,7 +16,7 @@ use super::workload::Workload;
 use super::{Coverage, Host, ServerAnswer, Standing};
 use crate::approval::FoundLedger;
 use crate::hashed::HashSet;
-use crate::object::{Inventory, Key, Object};
+use crate::object::{Inventory, Key};
 use crate::pin::Pin;
 use crate::providers::versions::ToldVersion;
 
@@ -190,9 +190,14 @@ pub struct Base {
 }
 
 impl Base {
-    /// Everything in it.
-    pub fn all(&self) -> impl Iterator<Item = &Object> {
-        [&self.objects, &self.hooks, &self.unfinished].into_iter().flat_map(|part| part.objects())
+    /// All that it holds.
+    pub(super) const fn parts(&self) -> [&Inventory; 3] {
+        [&self.objects, &self.hooks, &self.unfinished]
+    }
+
+    /// The same, to be changed.
+    pub(super) const fn parts_mut(&mut self) -> [&mut Inventory; 3] {
+        [&mut self.objects, &mut self.hooks, &mut self.unfinished]
     }
 }
 

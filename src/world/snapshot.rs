@@ -86,8 +86,8 @@ impl Snapshot {
     #[must_use]
     pub fn of(mut world: World, key: &MarkKey, redact: &[String]) -> Self {
         let mut redactor = redactor(key, redact);
-        for object in world.live.objects().iter().chain(world.base.all()) {
-            learn(&mut redactor, object);
+        for part in std::iter::once(&world.live).chain(world.base.parts()) {
+            part.objects().iter().for_each(|object| learn(&mut redactor, object));
         }
         for revision in world.histories.iter().flat_map(|history| &history.revisions) {
             revision.objects.objects().iter().for_each(|object| learn(&mut redactor, object));
@@ -96,8 +96,7 @@ impl Snapshot {
             reading.found.iter().for_each(|secret| redactor.remember_part(secret));
         }
         world.live = hidden(&redactor, std::mem::take(&mut world.live));
-        let base = &mut world.base;
-        for part in [&mut base.objects, &mut base.hooks, &mut base.unfinished] {
+        for part in world.base.parts_mut() {
             *part = hidden(&redactor, std::mem::take(part));
         }
         for reading in world.readings.iter_mut().filter(|reading| reading.secret) {
@@ -156,23 +155,20 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     let holds = |objects: &Inventory| parallel::any(objects.objects(), uncover::is_marked);
     let is_read = |found: &SourceReading| found.found.as_ref().is_some_and(|found| found.contains(MARK));
     world.marks = HashSet::default();
-    let World { live, base, .. } = world;
-    if ![&*live, &base.objects, &base.hooks, &base.unfinished].into_iter().any(holds)
-        && !world.readings.iter().any(is_read)
-    {
+    let is_any_marked = |world: &World| std::iter::once(&world.live).chain(world.base.parts()).any(holds);
+    if !is_any_marked(world) && !world.readings.iter().any(is_read) {
         return;
     }
     let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
     if let Some(key) = key {
-        for objects in [&world.live, &world.base.objects, &world.base.hooks, &world.base.unfinished] {
+        for objects in std::iter::once(&world.live).chain(world.base.parts()) {
             for object in objects.objects() {
                 rendered.iter().for_each(|rendered| solve_object(key, object, rendered, &mut marks));
             }
         }
     }
     let uncover = Uncover::new(marks, key.map_or_else(MarkKey::fresh, MarkKey::derived));
-    let World { live, base, .. } = world;
-    for objects in [live, &mut base.objects, &mut base.hooks, &mut base.unfinished] {
+    for objects in std::iter::once(&mut world.live).chain(world.base.parts_mut()) {
         let mut revealed: Vec<Object> = std::mem::take(objects).into();
         parallel::each(&mut revealed, |object| {
             if !object.is_plain()

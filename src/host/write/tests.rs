@@ -214,10 +214,11 @@ fn helm_makes_texts_of_labels_and_annotations_without_a_value() {
     let written =
         || json!({"metadata": {"labels": {"a": null, "b": "c"}, "annotations": {"p": null}, "finalizers": null}});
     let by_helm = json!({"metadata": {"labels": {"a": "", "b": "c"}, "annotations": {"p": ""}, "finalizers": null}});
-    for host in [None, Some(HostKind::Helm3), Some(HostKind::Helm4), Some(HostKind::Flux)] {
+    for host in [Some(HostKind::Helm3), Some(HostKind::Helm4), Some(HostKind::Flux)] {
         assert_eq!(sent(written(), &key, host), by_helm, "{host:?}");
     }
     assert_eq!(sent(written(), &key, Some(HostKind::Kubectl)), written());
+    assert_eq!(sent(written(), &key, None), written(), "nobody knows");
     let whole = json!({"metadata": {"annotations": null}});
     assert_eq!(sent(whole.clone(), &key, Some(HostKind::Helm4)), whole, "a whole map that is null is none");
 }

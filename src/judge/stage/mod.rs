@@ -225,6 +225,13 @@ impl<'a> Stage<'a> {
         refuses_unknown(&self.scene)
     }
 
+    /// Whether nobody said who writes, nor how.
+    #[must_use]
+    pub(crate) fn is_of_nobody(&self) -> bool {
+        let host = &self.scene.world.host;
+        host.kind.is_none() && host.method.is_none()
+    }
+
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they
     /// are many, and they have nothing that their owner has not.
     fn is_used(&self, gate: &str) -> bool {

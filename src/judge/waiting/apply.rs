@@ -147,7 +147,7 @@ fn raise(outcome: &mut Outcome, answer: &Answer) {
 }
 
 /// Tells an answer that no change of the write explains: at its owner where that is written, else at its Cluster or the class of that,
-/// else at the first object that is, of its namespace if there is one.
+/// else at what is nearest among all that is.
 fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mut [Arc<Outcome>]) {
     let is_written =
         |pair: &Pair| pair.action == Action::Create || (pair.action == Action::Update && !pair.changes.is_empty());
@@ -155,16 +155,17 @@ fn tell_somewhere(stage: &Stage<'_>, owner: &Key, answer: &Answer, outcomes: &mu
     let value = |key: &Key| stage.after(key).or_else(|| stage.before(key));
     let cluster = value(owner).and_then(|value| stage.cluster_of(owner, &value));
     let class = || value(cluster.as_ref()?).and_then(|value| class_of(cluster.as_ref()?, &value));
-    let above = |pair: &Pair| is_written(pair) && matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
-    let at_home = |pair: &Pair| pair.key.namespace == owner.namespace;
-    let first = |is: &dyn Fn(&Pair) -> bool| stage.pairs.iter().position(is);
-    let place = written(owner)
-        .or_else(|| written(cluster.as_ref()?))
-        .or_else(|| written(&class()?))
-        .or_else(|| first(&|pair| above(pair) && at_home(pair)))
-        .or_else(|| first(&|pair| is_written(pair) && at_home(pair)))
-        .or_else(|| first(&above))
-        .or_else(|| first(&is_written));
+    // How far from the owner an object is: of another cluster, of another namespace, below its Cluster.
+    let distance = |pair: &Pair| {
+        let own = pair.predicted.as_ref().and_then(|value| stage.cluster_of(&pair.key, value));
+        let is_above = matches!(kind(&pair.key).role, Role::Cluster | Role::Class);
+        (own.is_none() || own != cluster, pair.key.namespace != owner.namespace, !is_above)
+    };
+    let nearest = || {
+        let all = stage.pairs.iter().enumerate().filter(|(_, pair)| is_written(pair));
+        all.min_by_key(|(_, pair)| distance(pair)).map(|(place, _)| place)
+    };
+    let place = written(owner).or_else(|| written(cluster.as_ref()?)).or_else(|| written(&class()?)).or_else(nearest);
     if let Some(outcome) = place.and_then(|place| outcomes.get_mut(place)) {
         raise(Arc::make_mut(outcome), answer);
     }
