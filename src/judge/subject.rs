@@ -3,7 +3,6 @@
 
 use crate::apiserver::{admission, is_in_no_part};
 use crate::compare::{Change, Pair};
-use crate::hashed::HashSet;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
@@ -92,16 +91,10 @@ impl Subject<'_> {
     #[must_use]
     pub(crate) fn worst(&self) -> Answer {
         let mut worst: Option<Answer> = None;
-        for place in diff::places(Some(self.old), Some(self.new), &Path::root()) {
-            let leaves = |side| place.get(side).map(|value| diff::leaves(value, &place)).unwrap_or_default();
-            let mut below: Vec<Path> = leaves(self.old);
-            let known: HashSet<Path> = below.iter().cloned().collect();
-            below.extend(leaves(self.new).into_iter().filter(|path| !known.contains(path)));
-            for path in below {
-                let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
-                if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
-                    worst = Some(answer);
-                }
+        for path in diff::differing_leaves(self.old, self.new) {
+            let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
+            if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
+                worst = Some(answer);
             }
         }
         worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, RuleId::of("schema/same-value")))

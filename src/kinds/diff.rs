@@ -1,5 +1,6 @@
 //! Values as Go's types hold them: what Go leaves out is not there, and two trees differ at places.
 
+use crate::hashed::HashSet;
 use crate::object::{Path, Route, Segment};
 use crate::tree::{Map, Text, Value};
 
@@ -69,6 +70,20 @@ fn keeps(key: &str, value: &Value, style: Style) -> bool {
 pub(crate) fn places(before: Option<&Value>, after: Option<&Value>, at: &Path) -> Vec<Path> {
     let mut out = Vec::new();
     differing(before, after, &Route::At(at), &mut out);
+    out
+}
+
+/// The leaves of both sides at which two trees differ, each once.
+#[must_use]
+pub(crate) fn differing_leaves(before: &Value, after: &Value) -> Vec<Path> {
+    let mut out = Vec::new();
+    for place in places(Some(before), Some(after), &Path::root()) {
+        let of = |side| place.get(side).map(|value| leaves(value, &place)).unwrap_or_default();
+        let mut below: Vec<Path> = of(before);
+        let known: HashSet<Path> = below.iter().cloned().collect();
+        below.extend(of(after).into_iter().filter(|path| !known.contains(path)));
+        out.extend(below);
+    }
     out
 }
 

@@ -57,7 +57,7 @@ pub(super) fn fates(rules: &Rules, before: Side<'_>, after: Side<'_>) -> Vec<Fat
                 let because = format!("its failure domain becomes another one, {} after {}", shown(is), shown(was));
                 let effect = if word == "machinePool" { Effect::Unknown } else { Effect::Rollout };
                 let answer = Answer::known(rules, effect, RuleId::of("topology/failure-domain")).saying(because);
-                out.push(Fate { word, name: name.to_owned(), answer });
+                out.push(Fate::new(word, name, answer));
             }
         }
     }

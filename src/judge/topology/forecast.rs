@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::apiserver::admission::Sides;
+use crate::impact;
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::subject::Subject;
@@ -13,6 +14,7 @@ use crate::judge::topology::blueprint::{ClassPart, Role, parts};
 use crate::judge::topology::in_use::is_as_made;
 use crate::judge::topology::patches;
 use crate::judge::topology::patches::Patched;
+use crate::judge::topology::plane;
 use crate::judge::topology::referenced;
 use crate::judge::topology::stop;
 use crate::judge::topology::values;
@@ -23,8 +25,7 @@ use crate::kinds::contract::{INFRASTRUCTURE, made_by};
 use crate::kinds::fields::{number, text};
 use crate::kinds::webhook::{Refusal, Write};
 use crate::kinds::{Typed, diff, superset};
-use crate::model::Effect;
-use crate::model::RuleId;
+use crate::model::{Effect, Rollout, RuleId};
 use crate::object::{ApiVersion, Key};
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::{kind_of, typed};
@@ -56,9 +57,17 @@ pub(crate) struct Fate {
     pub(crate) name: String,
     /// What happens, and why.
     pub(crate) answer: Answer,
+    /// What that weighs, where the part itself was read with its Machines.
+    pub(crate) weight: Option<Box<Rollout>>,
 }
 
 impl Fate {
+    /// What becomes of a part, as far as its class tells.
+    #[must_use]
+    pub(crate) fn new(word: &'static str, name: impl Into<String>, answer: Answer) -> Self {
+        Self { word, name: name.into(), answer, weight: None }
+    }
+
     /// What a person calls the part.
     #[must_use]
     pub(crate) fn who(&self) -> String {
@@ -86,14 +95,13 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
     let mut out = Vec::new();
     for (id, (part, made)) in &new {
         let Some((old_part, old_made)) = old.get(id) else { continue };
-        let answer =
-            fate(stage, cluster, (old_part, old_made), (part, made), text(before.cluster, "/spec/topology/version"));
+        let found = fate(stage, (cluster, before.cluster), (old_part, old_made), (part, made));
         let stays =
             |answer: &Answer| answer.rule == ROTATED.as_str() && is_in_use(stage, (cluster, before), after, part, made);
-        if let Some(answer) = answer.filter(|answer| !stays(answer)) {
+        if let Some((answer, weight)) = found.filter(|(answer, _)| !stays(answer)) {
             let reaches_none = answer.rule == ROTATED.as_str() && has_none(stage, cluster, before.cluster, id);
             let answer = if reaches_none { for_the_next(stage.rules, &answer) } else { answer };
-            out.push(Fate { word: id.0, name: id.1.clone(), answer });
+            out.push(Fate { weight, ..Fate::new(id.0, id.1.as_str(), answer) });
         }
     }
     out
@@ -150,15 +158,15 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
     parts(side.cluster, side.class).into_iter().map(|part| (part.id(), (part.clone(), made(&part)))).collect()
 }
 
-/// What becomes of one part; `None` where it stays the same.
+/// What becomes of one part, with what that weighs where the part was read; `None` where it stays the same.
 fn fate(
     stage: &Stage<'_>,
-    cluster: &Key,
+    cluster: (&Key, &Value),
     (old_part, old): (&ClassPart, &Made),
     (part, new): (&ClassPart, &Made),
-    version: Option<&str>,
-) -> Option<Answer> {
+) -> Option<(Answer, Option<Box<Rollout>>)> {
     let rules = stage.rules;
+    let told = |answer: Answer| Some((answer, None));
     let (old, new) = match (old, new) {
         (Made::Known(old), Made::Known(new)) => (old, new),
         // As unknown as before, and nothing that is put into it changed.
@@ -170,28 +178,28 @@ fn fate(
         // Where a template was missing, the controller had stopped: what comes of this write is told against what is in use
         // (`pending::lifted`), for every part of the cluster.
         (Made::Unread(key, _), Made::Known(_)) if Whole::before(stage).is_missing(key) => return None,
-        (_, Made::Unread(key, _)) if stop::stops_for(stage, cluster, key, old_part.reference != part.reference) => {
+        (_, Made::Unread(key, _)) if stop::stops_for(stage, cluster.0, key, old_part.reference != part.reference) => {
             let because = format!(
                 "{key} is not there, so the topology controller does nothing for the cluster; this is held back and \
                  replaces Machines when {key} is there and comes out different"
             );
             let answer = Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-missing"));
-            return Some(answer.held(because));
+            return told(answer.held(because));
         }
         (Made::Unread(key, _), _) | (_, Made::Unread(key, _)) => {
             let because = format!("{key} could not be read, so what comes of it is not known; add it to --live");
-            return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));
+            return told(Answer::known(rules, Effect::Unknown, RuleId::of("topology/template-unread")).saying(because));
         }
     };
     if let Some((patch, why)) = &new.broken {
         let because =
             format!("the patch {patch} fails ({why}), and the topology controller stops until that is changed");
-        return Some(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
+        return told(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
     }
     let kind = |part: &ClassPart| text(&part.reference, "/kind").unwrap_or_default().to_owned();
     if old.spec == new.spec && old_part.reference == part.reference {
         // What comes out is the same, and so is what is compared of it.
-        return opaque_difference(old, new).map(|patch| not_computed(rules, patch));
+        return opaque_difference(old, new).and_then(|patch| told(not_computed(rules, patch)));
     }
     let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
     let differs = before != after || kind(old_part) != kind(part);
@@ -200,15 +208,15 @@ fn fate(
         let place = at.first().map(ToString::to_string).unwrap_or_default();
         if part.group.word == "machinePool" {
             let because = format!("{} comes out different ({place}) and is changed in place", kind(part));
-            return Some(Answer::known(rules, Effect::Rollout, RuleId::of("topology/pool")).saying(because));
+            return told(Answer::known(rules, Effect::Rollout, RuleId::of("topology/pool")).saying(because));
         }
         let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
-        return Some(Answer::known(rules, Effect::Rollout, ROTATED).saying(because));
+        return told(Answer::known(rules, Effect::Rollout, ROTATED).saying(because));
     }
     if let Some(patch) = opaque_difference(old, new) {
-        return Some(not_computed(rules, patch));
+        return told(not_computed(rules, patch));
     }
-    differs.then(|| in_place(stage, cluster, part, &before, &after, version))
+    differs.then(|| in_place(stage, cluster, part, (&before, &after)))
 }
 
 /// What is said where a patch that is not computed may come out different.
@@ -244,19 +252,27 @@ pub(crate) fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), 
     spec
 }
 
-/// What an object that is changed in place does: its own mirror, webhook rules and pack decide.
+/// What an object that is changed in place does: its own mirror, webhook rules and pack decide. A control plane that was read is
+/// judged with its Machines.
 fn in_place(
     stage: &Stage<'_>,
-    cluster: &Key,
+    (cluster, value): (&Key, &Value),
     part: &ClassPart,
-    before: &Value,
-    after: &Value,
-    version: Option<&str>,
-) -> Answer {
+    (before, after): (&Value, &Value),
+) -> (Answer, Option<Box<Rollout>>) {
+    if part.role == Role::ControlPlane
+        && let Some((key, sides)) = plane::in_use(stage, (cluster, value), part, (before, after))
+    {
+        let (answer, assessment) = judged(stage, &key, (&sides.old, &sides.new));
+        let weight = assessment.filter(|_| answer.effect == Effect::Rollout);
+        let weight = weight.and_then(|assessment| impact::of(&key, &assessment.weighed()));
+        return (answer, weight.map(Box::new));
+    }
     let key = made_key(cluster, part);
+    let version = text(value, "/spec/topology/version");
     let object = |spec: &Value| made_object(&key, part, spec, version, 3);
     let (old, new) = (object(before), object(after));
-    judged(stage, &key, (&old, &new))
+    (judged(stage, &key, (&old, &new)).0, None)
 }
 
 /// What stands for the object that the topology controller makes of a part. A name that no object has: the Machines that exist belong to
@@ -293,9 +309,10 @@ pub(super) fn replicas_refused(
     refused(stage, &typed(&key), (&of(was), &of(is))).into_iter().next()
 }
 
-/// What another content of an object does that the topology controller changes in place, as its own rules have it.
+/// What another content of an object does that the topology controller changes in place, as its own rules have it, and what was found
+/// about its Machines.
 #[must_use]
-pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Answer {
+pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> (Answer, Option<Assessment>) {
     let key = &typed(key);
     let sides = || Sides { old: old.clone(), new: new.clone() };
     let assessment = key.known.mirror.map(|mirror| Assessment::of(stage, key, mirror, sides()));
@@ -315,7 +332,7 @@ pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value))
         as_go: false,
         dropped: &[],
     };
-    subject.worst()
+    (subject.worst(), assessment)
 }
 
 /// What webhooks refuse of such a change: the topology controller writes as everyone does. What the object is refused for as it was

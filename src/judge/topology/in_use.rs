@@ -139,7 +139,7 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
             if let Some(mirror) = kind(key).mirror {
                 mirror.fill_in(&mut new, &stage.versions);
             }
-            let answer = judged(stage, key, (live, &new));
+            let (answer, _) = judged(stage, key, (live, &new));
             match answer.effect {
                 Effect::None => None,
                 // What is refused here is a write of the topology controller, which then stops.

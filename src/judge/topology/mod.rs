@@ -14,8 +14,10 @@ mod left_out;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
+mod plane;
 mod queue;
 mod referenced;
+mod settings;
 mod stop;
 mod strategy;
 pub(crate) mod unread;
@@ -39,7 +41,7 @@ pub(crate) use crate::judge::topology::stop::is_stopped;
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{number, text};
 use crate::model::RuleId;
 use crate::model::{Act, Effect};
 use crate::object::{Key, Path, Segment};
@@ -56,7 +58,9 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     {
         return Some(answer);
     }
-    if let Some(answer) = replicas_refused(stage, key, old, new, path) {
+    if path.is(&["spec", "topology", "controlPlane", "replicas"])
+        && let Some(answer) = replicas_refused(stage, key, old, new)
+    {
         return Some(answer);
     }
     if let Some(answer) = weight::replicas_go(stage, key, old, new, path) {
@@ -90,11 +94,9 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
 }
 
 /// The answer about a number of Machines of the control plane that its webhook does not take from the topology controller.
-fn replicas_refused(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
-    if !path.is(&["spec", "topology", "controlPlane", "replicas"]) {
-        return None;
-    }
-    let counts = (path.get(old)?.as_u64()?, path.get(new)?.as_u64()?);
+fn replicas_refused(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Option<Answer> {
+    let replicas = |side| number(side, "/spec/topology/controlPlane/replicas");
+    let counts = (replicas(old)?, replicas(new)?);
     let class_key = class_of(key, new)?;
     let class = stage.written_after(&class_key)?;
     let side = Side { cluster: new, class_key: &class_key, class: &class, after: true };
@@ -196,7 +198,7 @@ fn heaviest(fates: &[Fate]) -> Option<Effect> {
 fn maybe_stored(stage: &Stage<'_>, cluster: &Key, name: &str) -> Fate {
     let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/default-unread"));
     let because = format!("{cluster} was not read, so nobody knows whether it stores its own value of {name}");
-    Fate { word: "controlPlane", name: String::new(), answer: answer.saying(because) }
+    Fate::new("controlPlane", "", answer.saying(because))
 }
 
 /// A Cluster as the API server has it if it was written since the class has its variables: a render does not show the defaults
@@ -293,11 +295,10 @@ fn worst(stage: &Stage<'_>, key: &Key, fates: &[Fate]) -> Answer {
 /// What becomes of the parts of a cluster.
 fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<Fate> {
     let (Some(old_class), Some(new_class)) = (class_of(key, old), class_of(key, new)) else { return Vec::new() };
-    let unread = |class: &Key| Fate {
-        word: "controlPlane",
-        name: String::new(),
-        answer: Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/template-unread"))
-            .saying(format!("{class} could not be read, so what comes of it is not known; add it to --live")),
+    let unread = |class: &Key| {
+        let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/template-unread"));
+        let because = format!("{class} could not be read, so what comes of it is not known; add it to --live");
+        Fate::new("controlPlane", "", answer.saying(because))
     };
     let Some(before) = stage.written_before(&old_class) else {
         // A class that is as unknown as before and that nobody writes changes nothing by itself.
@@ -308,6 +309,7 @@ fn cluster_fates(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -> Vec<
     let is = Side { cluster: new, class_key: &new_class, class: &after, after: true };
     let mut fates = forecast(stage, key, was, is);
     fates.extend(domain::fates(stage.rules, was, is));
+    fates.extend(settings::fates(stage, was, is));
     let after = stage.after(key);
     let cluster = after.as_deref().unwrap_or(new);
     let holds = Holds::of(stage, key, (old, cluster));

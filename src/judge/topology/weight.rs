@@ -76,7 +76,8 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         let (Some(before), Some(after)) = (old_groups.get(word, name), new_groups.get(word, name)) else { continue };
         let wanted = wanted(stage, key, new, (before, after), word);
         let wanted = wanted.filter(|wanted| Some(*wanted) != number(before, "/replicas"));
-        if let Some(wanted) = wanted.filter(|_| free(word, name, Act::Fewer)) {
+        let is_refused = || *word == "controlPlane" && super::replicas_refused(stage, key, old, new).is_some();
+        if let Some(wanted) = wanted.filter(|_| free(word, name, Act::Fewer) && !is_refused()) {
             let at = At { word, name, before: Some(before), after: Some(after) };
             out.extend(fewer(stage, key, old, &at, wanted));
         }
@@ -249,15 +250,21 @@ pub(super) fn own_cause(
     moves.then(|| format!("failureDomain of {name}"))
 }
 
-/// The entries of the parts that replace Machines, one for each group.
+/// The entries of the parts that replace Machines, one for each group: all of its Machines, unless each was compared.
 fn of_fates(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), fates: &[Fate]) -> Vec<Rollout> {
     let (before, after) = (Groups::of(old), Groups::of(new));
     let mut seen: HashSet<(&str, &str)> = HashSet::default();
-    let rolling = fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout);
-    rolling
+    let rolling = || fates.iter().filter(|fate| fate.answer.effect == Effect::Rollout);
+    let takes_all =
+        |one: &Fate| rolling().any(|fate| fate.weight.is_none() && (fate.word, &fate.name) == (one.word, &one.name));
+    rolling()
+        .filter(|fate| fate.weight.is_none() || !takes_all(fate))
         .filter(|fate| seen.insert((fate.word, fate.name.as_str())))
         .map(|fate| {
             let (word, name) = (fate.word, fate.name.as_str());
+            if let Some(weight) = &fate.weight {
+                return Rollout::clone(weight);
+            }
             let at = At { word, name, before: before.get(word, name), after: after.get(word, name) };
             entry(stage, key, old, &at, Effect::Rollout, &fate.answer.because)
         })
