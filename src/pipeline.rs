@@ -1,6 +1,7 @@
 //! The data flow, written once: a question and a World become a judgement.
 //! Everything here is pure; reading comes before it and committing after it.
 
+mod arrivals;
 mod first_install;
 #[cfg(feature = "serve")]
 mod given;
@@ -10,12 +11,13 @@ mod set_back;
 use std::borrow::Cow;
 
 use crate::apiserver;
+use crate::apiserver::fields::canonical;
 use crate::approval::Approval;
 use crate::compare::Pair;
 use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
-use crate::gate::{self, Checks, Groups, Judged, Written, glass};
+use crate::gate::{self, Checks, Expectations, Groups, Judged, Written, glass};
 use crate::hashed::{HashMap, HashSet};
 use crate::host::{self, Prediction};
 use crate::impact::counted;
@@ -288,6 +290,7 @@ impl Grounds<'_> {
             groups: &groups,
             written: &written,
             checks: &Checks::default(),
+            expected: &Expectations::default(),
             pairs: &pairs,
             classified: &classified,
             world,
@@ -382,9 +385,14 @@ impl Grounds<'_> {
         let is_own = |mark: &str| redactor.has_made(mark);
         let marks = report::Marks { key, name, recorded: &self.world.marks, is_own: &is_own };
         // What was approved of one version is not approved of another.
-        let steps: Vec<String> =
-            upgrade.iter().flat_map(|upgrade| &upgrade.providers).map(ToString::to_string).collect();
-        report::digest(pairs, &classified.rollouts, &steps, &pending, marks)
+        let steps = upgrade.iter().flat_map(|upgrade| &upgrade.providers);
+        let mut beside: Vec<(&str, String)> = steps.map(|step| ("upgrade", step.to_string())).collect();
+        let owners = classified.rollouts.iter().map(|rollout| &rollout.owner);
+        let new = arrivals::led_to(pairs, owners, view);
+        beside.extend(new.into_iter().map(|(key, holds)| {
+            ("new", format!("{key} {}", canonical(&redactor.value(key, &Path::root(), None, &holds))))
+        }));
+        report::digest(pairs, &classified.rollouts, &beside, &pending, marks)
     }
 }
 

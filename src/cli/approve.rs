@@ -246,7 +246,7 @@ fn approval_of(
         uses: Vec::new(),
         revoked: None,
     };
-    match gate::by_policy(policy, &approval) {
+    match gate::by_policy(policy, &approval, now) {
         Some((_, why)) => wrong(format!("this approval would not count: {why}")),
         None => Ok(approval.named()),
     }

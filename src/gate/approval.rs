@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use regex::Regex;
 
 use super::Judged;
@@ -219,12 +220,12 @@ fn standing(judged: &Judged<'_>, approval: &Approval, asked: &ToApprove<'_>) -> 
         let why = format!("it is for another change ({}), and this is {}", approval.digest, asked.digest);
         return Some((Standing::OtherChange, why));
     }
-    by_policy(judged.policy, approval).or_else(|| more(judged, approval))
+    by_policy(judged.policy, approval, world.now).or_else(|| more(judged, approval))
 }
 
-/// Why the policy does not count an approval, whatever it is for.
+/// Why the policy does not count an approval, whatever it is for. One that says it is of tomorrow is as long as if it were of now.
 #[must_use]
-pub(crate) fn by_policy(policy: &Policy, approval: &Approval) -> Option<(Standing, String)> {
+pub(crate) fn by_policy(policy: &Policy, approval: &Approval, now: Timestamp) -> Option<(Standing, String)> {
     let by = approval.by.as_deref().unwrap_or("nobody");
     // A name may stand with the job that it was given in: `anna (https://ci/job/7)`.
     let name = by.split(" (").next().unwrap_or(by);
@@ -234,7 +235,8 @@ pub(crate) fn by_policy(policy: &Policy, approval: &Approval) -> Option<(Standin
         return Some((Standing::NotBy, why));
     }
     let longest = policy.approvals.longest.as_deref().and_then(|text| policy::duration(text).ok())?;
-    let length = std::time::Duration::try_from(approval.expires.duration_since(approval.time)).unwrap_or_default();
+    let given = approval.time.min(now);
+    let length = std::time::Duration::try_from(approval.expires.duration_since(given)).unwrap_or_default();
     (length > longest).then(|| {
         let most = policy.approvals.longest.as_deref().unwrap_or_default();
         (Standing::TooLong, format!("it is good for longer than the policy allows ({most})"))

@@ -29,6 +29,8 @@ pub(super) fn each(judged: &Judged<'_>, ask: impl Fn(&Judged<'_>) -> Vec<Reason>
     if judged.policy.per_cluster.is_empty() {
         return ask(judged);
     }
+    // A limit of an expectation is one for all clusters.
+    judged.expected();
     let mut found: Vec<Reason> = Vec::new();
     for (place, (pairs, classified)) in split(judged) {
         let gates = gates(judged.policy, place);
@@ -97,7 +99,11 @@ fn split(judged: &Judged<'_>) -> BTreeMap<Place, Part> {
 pub(super) fn cluster_of(judged: &Judged<'_>, pair: &Pair) -> Option<Cluster> {
     let rolls = judged.classified.rollouts.iter().find(|rollout| rollout.owner == pair.key);
     let name = rolls.map(|rollout| rollout.cluster.clone()).filter(|name| !name.is_empty());
-    let name = name.or_else(|| report::cluster(pair))?;
+    // What a change only comes to say of itself decides nothing.
+    let is_told = || {
+        pair.live.as_ref().is_none_or(|live| fields::cluster_name(live).is_some()) || pair.key.kind == contract::CLUSTER
+    };
+    let name = name.or_else(|| report::cluster(pair).filter(|_| is_told()))?;
     Some((pair.key.namespace.clone(), name))
 }
 

@@ -26,20 +26,20 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     for rollout in &judged.classified.rollouts {
         rollouts.entry((&rollout.owner, rollout.effect)).or_insert(rollout.machines);
     }
-    let expected = Expected::of(judged);
+    let expected = judged.expected();
     let mut found: Vec<(Effect, Reason)> = Vec::new();
     for pair in judged.pairs {
         found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
-        for effect in effects_of(pair, &expected) {
+        for effect in effects_of(pair, expected) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
-                found.push((effect, reason(&rollouts, pair, effect, answer, &expected)));
+                found.push((effect, reason(&rollouts, pair, effect, answer, expected)));
             }
         }
         found.extend(held_back(pair, gates).map(|reason| (Effect::Latent, reason)));
         found.extend(infrastructure(pair, gates).map(|reason| (Effect::InPlace, reason)));
     }
-    found.extend(expected.remarks.into_iter().map(|remark| (Effect::None, remark)));
+    found.extend(expected.remarks.iter().map(|remark| (Effect::None, remark.clone())));
     found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
     found.into_iter().map(|(_, reason)| reason).collect()
 }
@@ -49,11 +49,25 @@ pub(super) fn unsaid(judged: &Judged<'_>) -> Vec<Reason> {
     let Some(rollout) = unanswered(&judged.classified.rollouts, said(judged.pairs)) else { return Vec::new() };
     let word = rollout.effect.word();
     let causes = rollout.causes.join(", ");
-    let message =
-        format!("{}: Machines go ({causes}), and no change was told to do so: please report it", rollout.owner);
+    let owner = &rollout.owner;
+    let message = match overruled(judged, owner) {
+        Some(rule) => format!(
+            "{owner}: the rule {rule} says that nothing is replaced, but the controller compares that field and Machines go ({causes}): take \
+             the override out of the rule"
+        ),
+        None => format!("{owner}: Machines go ({causes}), and no change was told to do so: please report it"),
+    };
     let reason = Reason::new(word, answer(&in_force(judged), rollout.effect), message).of(&rollout.owner);
     let is_asked = reason.decision != Decision::Allow;
     is_asked.then(|| reason.with_next(format!("rollgate explain {word}"))).into_iter().collect()
+}
+
+/// A rule of the policy that speaks of an owner: its override takes back what was found about a field, and not what that field does.
+fn overruled<'j>(judged: &Judged<'j>, owner: &Key) -> Option<&'j str> {
+    let rules = judged.policy.rules.iter().filter(|rule| rule.0.get("override") == Some(&Value::Bool(true)));
+    let ids: Vec<&str> = rules.filter_map(|rule| rule.0.get("id")?.as_str()).collect();
+    let of_owner = judged.pairs.iter().filter(|pair| pair.key == *owner).flat_map(|pair| &pair.changes);
+    of_owner.map(|change| change.rule.as_str()).find(|rule| ids.contains(rule))
 }
 
 /// The weightiest effect of all changes, now or later.

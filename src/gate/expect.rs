@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::compare::{Action, Change, Pair};
 use crate::hashed::HashSet;
 use crate::impact::Rollout;
-use crate::kinds::contract;
+use crate::kinds::{Role, contract};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::policy::{Expectation, Selector};
@@ -20,7 +20,7 @@ use crate::tree::Value;
 
 /// The changes that the policy expects.
 #[derive(Debug, Default)]
-pub(super) struct Expected {
+pub(crate) struct Expected {
     /// Object and path of each.
     changes: HashSet<(Key, String)>,
     /// What is said of them, and of expectations that do not fit.
@@ -93,11 +93,15 @@ impl Expected {
                 is_named(change) || images.iter().any(|image| report::leads_to(image, &path))
             };
             let weighty = || template.changes.iter().filter(|change| change.effect > Effect::None);
-            if weighty().all(|change| moves(&change)) && template.changes.iter().all(|change| change.symbol.is_none()) {
+            if weighty().all(|change| moves(&change) && may_pass(change))
+                && template.changes.iter().all(|change| change.symbol.is_none())
+            {
                 self.changes.insert((owner.key.clone(), change.path.to_string()));
             }
             // What it holds beside them is held by itself; these are wanted in any case.
-            let wanted = weighty().filter(moves).map(|change| (template.key.clone(), change.path.to_string()));
+            let wanted = weighty()
+                .filter(|change| moves(change) && may_pass(change))
+                .map(|change| (template.key.clone(), change.path.to_string()));
             self.changes.extend(wanted.collect::<Vec<_>>());
         }
     }
@@ -117,8 +121,10 @@ fn wanted<'j>(judged: &Judged<'j>, expectation: &'j Expectation) -> impl Iterato
         .iter()
         .filter(move |pair| pair.key.kind == expectation.kind && pair.action == Action::Update && is_of(pair));
     pairs.flat_map(|pair| {
-        let change = pair.changes.iter().find(|change| change.path.to_string() == expectation.path && may_pass(change));
-        change.map(|change| (pair, change))
+        // A field that holds a document may differ at several places of it: all of them pass, or none does.
+        let mut at = pair.changes.iter().filter(|change| change.path.to_string() == expectation.path).peekable();
+        let first = at.peek().copied();
+        first.filter(|_| at.all(may_pass)).map(|change| (pair, change))
     })
 }
 
@@ -142,7 +148,11 @@ fn misfit(judged: &Judged<'_>, expectation: &Expectation, pair: &Pair, change: &
     if now >= expectation.until {
         return Some(format!("what the policy expected of it ended at {}", expectation.until));
     }
-    if change.after.as_ref() != Some(&expectation.to) {
+    let becomes = match change.within.is_empty() {
+        true => change.after.as_ref(),
+        false => pair.predicted.as_ref().and_then(|predicted| change.path.get(predicted)),
+    };
+    if becomes != Some(&expectation.to) {
         return Some(format!("the policy expects {}", sentence::short(Some(&expectation.to))));
     }
     // What waits in an owner already lands with it, and no render shows it.
@@ -153,7 +163,20 @@ fn misfit(judged: &Judged<'_>, expectation: &Expectation, pair: &Pair, change: &
             .iter()
             .any(|change| report::is_along(cause, &change.path.to_string()) || is_same_end(cause, change))
     });
-    waits.map(|cause| format!("{cause} is out of date already and would land with it"))
+    let waits = waits.map(|cause| format!("{cause} is out of date already and would land with it"));
+    waits.or_else(|| rider(judged, pair).map(|owner| format!("Machines of {owner} that wait for it would go with it")))
+}
+
+/// Another owner of the same cluster whose Machines go although nothing of it is written: they waited for this one.
+fn rider<'j>(judged: &Judged<'j>, pair: &Pair) -> Option<&'j Key> {
+    if !kind(&pair.key).role.is_part_of_cluster() {
+        return None;
+    }
+    let cluster = clusters::cluster_of(judged, pair)?;
+    let is_near = |rollout: &Rollout| (&rollout.owner.namespace, &rollout.cluster) == (&cluster.0, &cluster.1);
+    let mut others = judged.classified.rollouts.iter().filter(|one| one.effect >= Effect::Rollout && is_near(one));
+    let is_rider = |owner: &Key| *owner != pair.key && judged.pairs.iter().all(|other| other.key != *owner);
+    others.find(|one| is_rider(&one.owner)).map(|one| &one.owner)
 }
 
 /// Whether a place of the superset form is that of a change: references to templates stand one level deeper there.
@@ -162,14 +185,18 @@ fn is_same_end(cause: &str, change: &Change) -> bool {
     cause.contains("Ref.") && end(cause) == end(&change.path.to_string())
 }
 
-/// Machines that these changes take, each counted once; `None` where a number is not known.
+/// Machines that these changes take, each counted once; `None` where a number is not known. What owns none itself (a class, a template,
+/// a host) may take those of anybody.
 fn machines(judged: &Judged<'_>, fits: &[(&Pair, &Change)]) -> Option<u64> {
-    let takes = |rollout: &&Arc<Rollout>| {
-        fits.iter().any(|(pair, _)| {
-            let whole = pair.key == contract::cluster(rollout.owner.namespace.as_deref(), &rollout.cluster);
-            rollout.owner == pair.key || whole
-        })
+    let is_of = |rollout: &Rollout, pair: &Pair| {
+        let whole = pair.key == contract::cluster(rollout.owner.namespace.as_deref(), &rollout.cluster);
+        rollout.owner == pair.key || whole
     };
+    let takes_any = |pair: &Pair| {
+        let role = kind(&pair.key).role;
+        role != Role::Cluster && !role.is_part_of_cluster() && pair.effect >= Effect::Rollout
+    };
+    let takes = |rollout: &&Arc<Rollout>| fits.iter().any(|(pair, _)| takes_any(pair) || is_of(rollout, pair));
     let rollouts = judged.classified.rollouts.iter().filter(takes);
     rollouts
         .filter(|rollout| rollout.effect == Effect::Rollout)

@@ -30,6 +30,7 @@ mod workload;
 
 use std::sync::OnceLock;
 
+use self::expect::Expected;
 use crate::compare::Pair;
 use crate::hashed::HashMap;
 use crate::model::Classified;
@@ -72,7 +73,13 @@ pub(crate) struct Judged<'a> {
     pub(crate) written: &'a Written,
     /// The health checks of each cluster, found when a gate first asks.
     pub(crate) checks: &'a Checks,
+    /// What the policy expects of the whole write, found when somebody first asks.
+    pub(crate) expected: &'a Expectations,
 }
+
+/// What the policy expects of a write.
+#[derive(Debug, Default)]
+pub(crate) struct Expectations(OnceLock<Expected>);
 
 /// The places of pairs by their keys; two have one where an object is removed and made anew.
 #[derive(Debug, Default)]
@@ -93,6 +100,11 @@ impl Written {
 }
 
 impl<'a> Judged<'a> {
+    /// What the policy expects of the whole write: gates that are asked for some clusters alone ask for it after all of them.
+    fn expected(&self) -> &'a Expected {
+        self.expected.0.get_or_init(|| Expected::of(self))
+    }
+
     /// The pairs of an object, in their order.
     fn written(&self, key: &Key) -> impl Iterator<Item = &'a Pair> + use<'a, '_> {
         self.written.of(self.pairs, key)

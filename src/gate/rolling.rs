@@ -2,7 +2,7 @@
 //! What is expected is none of them.
 
 use super::Judged;
-use super::expect::{Expected, template};
+use super::expect::template;
 use crate::compare::{Change, Pair};
 use crate::model::Effect;
 use crate::object::{Key, Path};
@@ -22,7 +22,7 @@ pub(crate) struct Rolling {
 /// new name goes with the reference to it.
 #[must_use]
 pub(crate) fn rolling(judged: &Judged<'_>) -> Vec<Rolling> {
-    let expected = Expected::of(judged);
+    let expected = judged.expected();
     let mut found: Vec<Rolling> = Vec::new();
     for pair in judged.pairs {
         let rolls = |change: &&Change| weighs(change) && !expected.has(pair, change);

@@ -1,16 +1,14 @@
 //! Maintenance windows and freezes: outside of the ones and inside the others a rollout or a deletion is held, whatever the other
 //! gates answer.
 
-use std::str::FromStr as _;
-
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 
 use super::Judged;
 use crate::impact::{Rollout, counted};
 use crate::model::Reason;
 use crate::model::{Decision, Effect};
 use crate::policy::freeze::ends;
-use crate::policy::{Freeze, Window};
+use crate::policy::{self, Freeze, Window, cron};
 
 /// Whether the policy names windows and one of them is open.
 pub(super) fn is_any_open(judged: &Judged<'_>) -> bool {
@@ -73,13 +71,12 @@ fn closed(judged: &Judged<'_>) -> Vec<Reason> {
 
 /// Whether the newest start of the window lies less than its length before `now`.
 fn is_open(window: &Window, now: Timestamp) -> Result<bool, String> {
-    let cron = croner::Cron::from_str(&window.cron).map_err(|error| format!("cron {:?}: {error}", window.cron))?;
+    let cron = cron::read(&window.cron).map_err(|error| format!("cron {:?}: {error}", window.cron))?;
     let zone = match &window.time_zone {
         Some(name) => TimeZone::get(name).map_err(|error| format!("time zone {name:?}: {error}"))?,
         None => TimeZone::UTC,
     };
-    let length =
-        SignedDuration::from_str(&window.length).map_err(|error| format!("for {:?}: {error}", window.length))?;
+    let length = policy::duration(&window.length).map_err(|error| format!("for {error}"))?;
     let here = now.to_zoned(zone);
     let start =
         cron.find_previous_occurrence(&here, true).map_err(|error| format!("cron {:?}: {error}", window.cron))?;

@@ -109,14 +109,14 @@ pub(crate) fn is_spent_set(key: &Key, set: &Value, is_gone: impl Fn(&Key) -> boo
     controller(key, set).is_some_and(|owner| is_gone(&owner) || number(set, "/spec/replicas") == Some(0))
 }
 
-/// The name of the Cluster that an object says it belongs to: by its spec, its label or its owner.
+/// The name of the Cluster that an object says it belongs to: by its spec, its owner or its label.
 #[must_use]
 pub(crate) fn cluster_name(object: &Value) -> Option<&str> {
     let by_owner = || {
         let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
         text(owners.iter().find(|reference| text(reference, "/kind") == Some(CLUSTER))?, "/name")
     };
-    text(object, "/spec/clusterName").or_else(|| label(object, CLUSTER_NAME)).or_else(by_owner)
+    text(object, "/spec/clusterName").or_else(by_owner).or_else(|| label(object, CLUSTER_NAME))
 }
 
 /// Whether the controllers do nothing for an owner: its own annotation, or its paused Cluster.

@@ -45,7 +45,7 @@ pub(crate) fn keep(stream: &[u8], policy: &Policy, world: &World) -> Kept {
     let names = names(&documents, pins, world, &mut kept.findings);
     for document in &documents {
         let mut edits = set_back(document, pins, world, &mut kept.findings);
-        edits.extend(renamed(document, &names));
+        edits.extend(renamed(document, world, &names));
         match document.tree.edit(&edits) {
             Ok(found) => patches.extend(found),
             Err(_) => {
@@ -152,14 +152,19 @@ pub(super) fn item_of<'v>(old: &'v Value, item: &Value, place: usize) -> Option<
     }
 }
 
-/// New names of templates to the old ones that they are set back to, by kind.
-type Names = HashMap<(String, String), String>;
+/// New names of templates to the old ones that they are set back to, by namespace and kind.
+type Names = HashMap<(Option<String>, String, String), String>;
+
+/// The namespace that an object is in, as far as it says so: what says none is in that of the release.
+fn home<'k>(key: &'k Key, world: &'k World) -> Option<&'k str> {
+    key.namespace.as_deref().or(world.host.namespace.as_deref())
+}
 
 /// Which templates only have a new name: an owner refers to it where it referred to the old one before, and the content is the same.
 fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings: &mut Vec<Finding>) -> Names {
     let kinds: BTreeSet<&str> =
         pins.iter().filter(|pin| pin.path == NAME && pin.pin == PinMode::Once).map(|pin| pin.kind.as_str()).collect();
-    let mut wishes: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    let mut wishes: BTreeMap<(Option<&str>, String, String), BTreeSet<String>> = BTreeMap::new();
     if kinds.is_empty() {
         return Names::new();
     }
@@ -169,14 +174,15 @@ fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings:
         for (node, kind, name) in references(&document.tree, &kinds) {
             let Some(old) = text_at(&before, &ways.to(node)) else { continue };
             if old != name {
-                wishes.entry((kind, name)).or_default().insert(old);
+                wishes.entry((home(&document.key, world), kind, name)).or_default().insert(old);
             }
         }
     }
     let mut names = Names::new();
-    for ((kind, name), olds) in wishes {
+    for ((namespace, kind, name), olds) in wishes {
+        let is_here = |key: &Key| home(key, world) == namespace && key.kind == kind;
         let template =
-            |name: &str| documents.iter().find(|document| document.key.kind == kind && document.key.name == name);
+            |name: &str| documents.iter().find(|document| is_here(&document.key) && document.key.name == name);
         let Some(new) = template(&name) else { continue };
         let old = match olds.len() {
             1 => olds.into_iter().next().filter(|old| template(old).is_none()),
@@ -190,7 +196,7 @@ fn names(documents: &[Document<'_>], pins: &[FieldPin], world: &World, findings:
             (Some(old), Some(true)) => {
                 let message = format!("{kind} {name} holds what {old} holds, so its pinned name was set back");
                 findings.push(finding(&new.key, message));
-                names.insert((kind, name), old);
+                names.insert((namespace.map(str::to_owned), kind, name), old);
             }
             _ => {
                 let message = format!("{kind} {name} holds something else than before, so its new name stays");
@@ -240,18 +246,19 @@ fn is_same(rendered: &Value, before: &Value) -> bool {
 }
 
 /// The edits that write old names in one document: its own, and those in its references.
-fn renamed(document: &Document<'_>, names: &Names) -> Vec<Edit> {
+fn renamed(document: &Document<'_>, world: &World, names: &Names) -> Vec<Edit> {
     let mut edits = Vec::new();
     let to = |name: &str| New::Value(Value::from(name));
-    let own = (document.key.kind.clone(), document.key.name.clone());
+    let namespace = home(&document.key, world).map(str::to_owned);
+    let own = (namespace.clone(), document.key.kind.clone(), document.key.name.clone());
     if let Some(old) = names.get(&own)
         && let Some(node) = document.tree.at(&["metadata".into(), "name".into()])
     {
         edits.push(Edit { node, new: to(old) });
     }
-    let kinds: BTreeSet<&str> = names.keys().map(|(kind, _)| kind.as_str()).collect();
+    let kinds: BTreeSet<&str> = names.keys().map(|(_, kind, _)| kind.as_str()).collect();
     for (node, kind, name) in references(&document.tree, &kinds) {
-        if let Some(old) = names.get(&(kind, name)) {
+        if let Some(old) = names.get(&(namespace.clone(), kind, name)) {
             edits.push(Edit { node, new: to(old) });
         }
     }

@@ -192,7 +192,7 @@ fn gates(at: &Path, gates: &Gates) -> Result<(), PolicyFault> {
 }
 
 fn window_faults(at: &Path, window: &Window) -> Result<(), PolicyFault> {
-    if let Err(why) = super::cron::check(&window.cron) {
+    if let Err(why) = super::cron::read(&window.cron) {
         return fault(
             &at.key("cron"),
             format!("{:?} is not a cron line: {why}; five fields, such as 0 2 * * 6", window.cron),

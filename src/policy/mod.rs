@@ -2,7 +2,7 @@
 //! Read by the same reader as manifests, so that a message can name the line.
 
 mod check;
-mod cron;
+pub(crate) mod cron;
 mod duration;
 mod expected;
 mod file;

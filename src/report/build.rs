@@ -133,14 +133,15 @@ fn object(pair: &Pair) -> ObjectReport {
     }
 }
 
-/// The cluster that an object says it belongs to; a Cluster is its own.
+/// The cluster that an object says it belongs to, as it is live where it is; a Cluster is its own.
 #[must_use]
 pub(crate) fn cluster(pair: &Pair) -> Option<String> {
     if pair.key.group == CORE && pair.key.kind == CLUSTER {
         return Some(pair.key.name.clone());
     }
-    let tree = pair.predicted.as_ref().or(pair.live.as_ref())?;
-    fields::cluster_name(tree).filter(|name| !name.is_empty()).map(str::to_owned)
+    let said =
+        |side: &Option<Value>| fields::cluster_name(side.as_ref()?).filter(|name| !name.is_empty()).map(str::to_owned);
+    said(&pair.live).or_else(|| said(&pair.predicted))
 }
 
 fn change(change: &Change) -> ChangeReport {
@@ -188,8 +189,8 @@ impl std::fmt::Debug for Marks<'_> {
 }
 
 /// Hash of what affects Machines and of nothing else, so that an approval survives an unrelated re-render: where, before, after and
-/// the effect; and of what waits and is let go, how the owner stands. `pending` gives that, as it may be shown. `steps` are the
-/// providers that come in another version.
+/// the effect; and of what waits and is let go, how the owner stands. `pending` gives that, as it may be shown. `beside` is what else
+/// counts: providers that come in another version, and new objects that what changes leads to.
 ///
 /// What is hidden counts by its mark. A snapshot shows a mark of the mark, so that is what counts in every run: with one key a read and
 /// its replay give one digest, another hidden value gives another one, and without the key nobody can try a guess.
@@ -197,28 +198,34 @@ impl std::fmt::Debug for Marks<'_> {
 pub(crate) fn digest(
     pairs: &[Pair],
     rollouts: &[Arc<Rollout>],
-    steps: &[String],
+    beside: &[(&str, String)],
     pending: &(dyn Fn(&Key) -> Option<Value> + Sync),
     marks: Marks<'_>,
 ) -> Digest {
     let later = |effect: Option<Effect>| effect.map_or("", Effect::word);
     // As JSON, so that no name can look like two parts of a line.
     let line = |parts: &[&str]| Value::from(parts).to_string();
-    let mut lines: Vec<String> = steps.iter().map(|step| line(&["upgrade", step])).collect();
+    let mut lines: Vec<String> = beside.iter().map(|(what, told)| line(&[what, told])).collect();
     let mut changed: HashMap<&Key, Vec<String>> = HashMap::default();
-    for pair in pairs.iter().filter(|pair| pair.effect > Effect::None) {
+    let counts = |change: &&Change| change.effect > Effect::None || change.touches.is_some();
+    for pair in pairs.iter().filter(|pair| pair.effect > Effect::None || pair.changes.iter().any(|one| counts(&one))) {
         if pair.action == Action::Delete {
             lines.push(line(&[&pair.key.to_string(), "delete"]));
         }
-        if pair.changes.iter().all(|change| change.effect < pair.effect) {
+        if pair.effect > Effect::None && pair.changes.iter().all(|change| change.effect < pair.effect) {
             lines.push(line(&[&pair.key.to_string(), pair.effect.word(), later(pair.waits), &pair.rule]));
         }
-        for change in pair.changes.iter().filter(|change| change.effect > Effect::None) {
+        for change in pair.changes.iter().filter(counts) {
             // The order of keys says nothing, and hosts and charts print it as they like.
             let side = |value: &Option<Value>| value.as_ref().map(canonical).unwrap_or_default();
             let (before, after) = (side(&change.before), side(&change.after));
             let (key, path) = (pair.key.to_string(), change.path.to_string());
-            lines.push(line(&[&key, change.effect.word(), later(change.waits), &path, &before, &after]));
+            // One place of a list or of a document inside a text is not another one, though all of them stand at one path.
+            let inside = change.within.iter().map(|step| format!("{} {}", step.decode, step.path));
+            let inside: Vec<String> = change.item.iter().cloned().chain(inside).collect();
+            let mut parts: Vec<&str> = vec![&key, change.effect.word(), later(change.waits), &path, &before, &after];
+            parts.extend(inside.iter().map(String::as_str));
+            lines.push(line(&parts));
             changed.entry(&pair.key).or_default().push(path);
         }
     }

@@ -49,13 +49,13 @@ impl Rules {
         if faults.is_empty() { Ok(Self { user, ..Self::built_in().clone() }) } else { Err(faults) }
     }
 
-    /// The rule of a user that is about a change, where it counts against what was decided so far.
+    /// The first rule of a user that is about a change, where it counts against what was decided so far.
     #[must_use]
     pub fn by_user(&self, asked: &ChangedLeaf<'_>, decided: &Hit) -> Option<Hit> {
-        self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind)).find_map(|pack| {
-            let rule = pack.rules.iter().find(|rule| rule.holds(asked, pack))?;
-            (rule.effect > decided.effect || rule.overrides).then(|| super::matching::hit(rule, pack, asked))
-        })
+        let mut about = self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind));
+        let first = about.find_map(|pack| Some((pack, pack.rules.iter().find(|rule| rule.holds(asked, pack))?)));
+        let (pack, rule) = first?;
+        (rule.effect > decided.effect || rule.overrides).then(|| super::matching::hit(rule, pack, asked))
     }
 }
 

@@ -75,13 +75,17 @@ impl Stage<'_> {
         groups
     }
 
-    /// The key of the Cluster that an owner belongs to.
+    /// The key of the Cluster that an owner belongs to. A control plane is that of the Cluster that refers to it, whatever it says itself:
+    /// its controller goes by the owner that the Cluster's controller writes into it (`controlplane/kubeadm/controllers/controller.go`
+    /// Reconcile, `core/reconcilers/cluster/cluster_controller_phases.go` reconcileExternal of Cluster API 1.14).
     #[must_use]
     pub(crate) fn cluster_of(&self, key: &Key, owner: &Value) -> Option<Key> {
-        if let Some(name) = cluster_name(owner) {
-            return Some(contract::cluster(key.namespace.as_deref(), name));
-        }
-        // A chart's control plane names no cluster: the Cluster names it.
+        let told = || cluster_name(owner).map(|name| contract::cluster(key.namespace.as_deref(), name));
+        if kind(key).role == Role::ControlPlane { self.cluster_referring_to(key).or_else(told) } else { told() }
+    }
+
+    /// The Cluster that refers to a control plane.
+    fn cluster_referring_to(&self, key: &Key) -> Option<Key> {
         let clusters =
             self.clusters.get(self.versions.case(), &self.shared.clusters, || self.clusters_by_control_plane());
         let mut naming = clusters.get(&(key.kind.clone(), key.name.clone()))?.iter();

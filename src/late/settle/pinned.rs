@@ -28,6 +28,7 @@ pub(super) fn against_pin(
     let pinned = if pin.secret { pin.clear.text().map(str::to_owned) } else { Some(pin.value.clone()) };
     // A seal alone, where the policy says by now who may have the value back.
     let is_bare = pin.encrypted.is_none() && !policy.pins.encrypt_to.is_empty();
+    let is_foreign = pin_of_another_release(value, pin, evidence.namespace);
     let mut settled = match found {
         Found::Value(reading, text) if stands_for(pin, value.kind, text) => Settled {
             // A source that spells the same value anew must not change the bytes that Machines are made of.
@@ -52,6 +53,14 @@ pub(super) fn against_pin(
         }
         Found::Value(reading, text) => differs(policy, value, pin, (reading, text), evidence),
         _ if pinned.is_none() => Settled { secret: true, ..from_source(policy, value, found, evidence) },
+        Found::Nothing(_) | Found::Doubt(_) | Found::Wrong(..) if is_foreign => {
+            let mut settled = from_source(policy, value, found, evidence);
+            if let Some(reason) = &mut settled.reason {
+                reason.message =
+                    format!("{}; its pin is from {}, which is of another release", reason.message, pin.source);
+            }
+            settled
+        }
         Found::Nothing(lacks) => Settled {
             value: pinned,
             warning: (!evidence.reach.is_offline())
@@ -71,6 +80,21 @@ pub(super) fn against_pin(
         ));
     }
     settled
+}
+
+/// Whether a pin came from an object of another namespace than the one in which this release has that source: releases that share a file
+/// of pins are told apart by nothing else, and one that waits for its own value must not take over that of its neighbour.
+fn pin_of_another_release(value: &LateValue, pin: &Pin, namespace: Option<&str>) -> bool {
+    const HERE: &str = "\0";
+    let Some(own) = namespace else { return false };
+    let elsewhere = |from: &Source| {
+        let told = describe(from, Some(HERE)).0;
+        let (before, after) = told.split_once(HERE)?;
+        let other = pin.source.strip_prefix(before)?.strip_suffix(after)?;
+        Some(!other.is_empty() && !other.contains('/') && other != own)
+    };
+    let is_own = value.from.iter().any(|from| describe(from, namespace).0 == pin.source);
+    !is_own && value.from.iter().filter_map(elsewhere).any(|is_other| is_other)
 }
 
 /// A value that only a person may give, and nobody has.

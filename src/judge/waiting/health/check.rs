@@ -262,8 +262,7 @@ fn late(check: &Value, machine: &Value, cluster: Option<&Value>, now: Timestamp)
         reached(Some(machine), "InfrastructureReady"),
     ];
     let from = times.into_iter().flatten().max()?;
-    let waited = now.as_second().saturating_sub(from.as_second());
-    let says = format!("it has no Node after {waited} seconds, and {seconds} are allowed");
+    let says = format!("it has had no Node since {from}, and {seconds} seconds are allowed");
     Some(Ailment { due: after(from, seconds).filter(|due| *due >= now), ..Ailment::now(says) })
 }
 
