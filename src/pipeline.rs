@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use crate::apiserver;
 use crate::apiserver::fields::canonical;
 use crate::approval::Approval;
-use crate::compare::Pair;
 use crate::compare::redact::Redactor;
+use crate::compare::{Change, Pair};
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Checks, Expectations, Groups, Judged, Written, glass};
@@ -388,12 +388,32 @@ impl Grounds<'_> {
         let steps = upgrade.iter().flat_map(|upgrade| &upgrade.providers);
         let mut beside: Vec<(&str, String)> = steps.map(|step| ("upgrade", step.to_string())).collect();
         let owners = classified.rollouts.iter().map(|rollout| &rollout.owner);
+        // Of a text that is a document all of it goes out, also what makes no difference to who reads it as one.
+        for (pair, change) in documents(pairs) {
+            let side = |value: &Option<Value>| {
+                let whole = value.as_ref().and_then(|value| change.path.get(value));
+                whole.map(|whole| canonical(&redactor.value(&pair.key, &change.path, change.item.as_deref(), whole)))
+            };
+            beside.push((
+                "text",
+                format!("{} {} {:?} {:?}", pair.key, change.path, side(&pair.live), side(&pair.predicted)),
+            ));
+        }
         let new = arrivals::led_to(pairs, owners, view);
         beside.extend(new.into_iter().map(|(key, holds)| {
             ("new", format!("{key} {}", canonical(&redactor.value(key, &Path::root(), None, &holds))))
         }));
         report::digest(pairs, &classified.rollouts, &beside, &pending, marks)
     }
+}
+
+/// The changes inside of documents that are texts, one for each text, where they affect Machines.
+fn documents(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &Change)> {
+    let mut seen: HashSet<(&Key, &Path)> = HashSet::default();
+    let all = pairs.iter().flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)));
+    all.filter(move |(pair, change)| {
+        !change.within.is_empty() && change.effect > Effect::None && seen.insert((&pair.key, &change.path))
+    })
 }
 
 /// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.
@@ -423,9 +443,11 @@ fn mark_symbols(pairs: &mut [Pair], symbolic: &[late::Symbolic]) {
     }
     for change in pairs.iter_mut().flat_map(|pair| &mut pair.changes) {
         let texts = change.before.as_ref().and_then(Value::as_str).zip(change.after.as_ref().and_then(Value::as_str));
-        let symbol = symbolic.iter().find(|symbol| {
-            change.after.as_ref().is_some_and(|after| symbol.reaches_into(after))
-                || texts.is_some_and(|(before, after)| symbol.equates(before, after))
+        let symbol = symbolic.iter().find(|symbol| match texts {
+            // Where it stands on both sides it is no change, and what else differs is one whatever it becomes.
+            Some((before, after)) if symbol.reaches(before) => symbol.equates(before, after),
+            Some((before, after)) => symbol.reaches(after) || symbol.equates(before, after),
+            None => change.after.as_ref().is_some_and(|after| symbol.reaches_into(after)),
         });
         change.symbol = symbol.map(|symbol| symbol.name.clone());
     }

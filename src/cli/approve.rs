@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
-use jiff::{Timestamp, ToSpan as _};
+use jiff::Timestamp;
 
 use self::places::ApprovalPlaces;
 pub(super) use self::reports::offer;
@@ -226,8 +226,7 @@ fn approval_of(
     {
         return wrong(format!("--expires {}: the policy allows {longest} at most", args.expires));
     }
-    let expires = i64::try_from(length.as_secs()).ok().and_then(|seconds| now.checked_add(seconds.seconds()).ok());
-    let expires = expires.filter(|_| !length.is_zero());
+    let expires = now.checked_add(length).ok().map(approval::to_the_second).filter(|expires| *expires > now);
     let expires = expires.ok_or_else(|| Stop::usage(anyhow!("--expires {}: no such time", args.expires)))?;
     let approval = Approval {
         id: String::new(),

@@ -112,7 +112,8 @@ pub(super) fn labels(judged: &Judged<'_>, namespace: Option<&str>, name: &str) -
     let cluster = judged.view.get(&contract::cluster(namespace, name)).object()?.value().ok()?;
     let mut labels = cluster.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({}));
     labels["metadata.name"] = json!(name);
-    labels["metadata.namespace"] = json!(namespace);
+    // What names no namespace is in that of the release.
+    labels["metadata.namespace"] = json!(namespace.or(judged.world.host.namespace.as_deref()));
     Some(json!({"metadata": {"labels": labels}}))
 }
 
@@ -126,7 +127,9 @@ fn referred(key: &Key) -> Referred {
 /// The clusters whose objects refer to an object, live or after the write; empty where every object that matters says whose it is.
 fn users(judged: &Judged<'_>) -> HashMap<Referred, BTreeSet<Cluster>> {
     let mut users: HashMap<Referred, BTreeSet<Cluster>> = HashMap::default();
-    if judged.pairs.iter().all(|pair| pair.effect == Effect::None || cluster_of(judged, pair).is_some()) {
+    let does_nothing =
+        |pair: &Pair| pair.effect == Effect::None && pair.changes.iter().all(|change| change.touches.is_none());
+    if judged.pairs.iter().all(|pair| does_nothing(pair) || cluster_of(judged, pair).is_some()) {
         return users;
     }
     let mut add = |namespace: Option<&String>, cluster: &str, object: &Value| {

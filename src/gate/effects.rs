@@ -29,7 +29,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let expected = judged.expected();
     let mut found: Vec<(Effect, Reason)> = Vec::new();
     for pair in judged.pairs {
-        found.extend(symbol(pair).map(|reason| (Effect::Unknown, reason)));
+        found.extend(symbol(pair, gates).map(|reason| (Effect::Unknown, reason)));
         for effect in effects_of(pair, expected) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
@@ -104,9 +104,10 @@ fn effects_of(pair: &Pair, expected: &Expected) -> Vec<Effect> {
     effects
 }
 
-/// A late value that is not known offline and reaches a field that would replace Machines: nobody can say.
-fn symbol(pair: &Pair) -> Option<Reason> {
-    let change = pair.changes.iter().find(|change| change.symbol.is_some() && change.effect >= Effect::Rollout)?;
+/// A late value that is not known offline and reaches a field that would replace Machines, or do what the policy holds: nobody can say.
+fn symbol(pair: &Pair, gates: &Gates) -> Option<Reason> {
+    let matters = |change: &&Change| change.effect >= Effect::Rollout || answer(gates, change.effect) == Decision::Hold;
+    let change = pair.changes.iter().find(|change| change.symbol.is_some() && matters(change))?;
     let name = change.symbol.as_deref().unwrap_or_default();
     let message = format!(
         "{}: {} waits for the late value {name}, which is not known here; whether Machines are replaced depends on it",

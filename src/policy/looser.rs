@@ -15,7 +15,7 @@ pub(crate) struct Moved {
 }
 
 /// Words of gates and profiles, the loosest first.
-const RANKS: &[&[&str]] = &[&["allow", "warn", "rollout", "hold"], &["observe", "default", "strict"]];
+const RANKS: &[&[&str]] = &[&["allow", "warn", "rollout", "hold", "undecided"], &["observe", "default", "strict"]];
 
 /// What changes from one policy to another.
 #[must_use]

@@ -92,6 +92,13 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
 
 /// Reads a policy as far as its first fault of form, or says everything that can never work.
 fn attempt(value: &Value) -> Result<Policy, Vec<PolicyFault>> {
+    let misshapen: Vec<PolicyFault> = expected::misshapen(value)
+        .into_iter()
+        .map(|(path, message)| PolicyFault { path, message: message.to_owned() })
+        .collect();
+    if !misshapen.is_empty() {
+        return Err(misshapen);
+    }
     let read: Result<Policy, _> = serde_path_to_error::deserialize(serde_json::Value::from(value));
     let mut policy = read.map_err(|error| {
         let path = steps(error.path());
