@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use crate::apiserver;
 use crate::apiserver::fields::canonical;
 use crate::approval::Approval;
+use crate::compare::Pair;
 use crate::compare::redact::Redactor;
-use crate::compare::{Change, Pair};
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::budget::{self, Spending};
 use crate::gate::{self, Checks, Expectations, Groups, Judged, Written, glass};
@@ -132,6 +132,23 @@ fn filled<'a>(question: &'a Question, world: &'a World) -> Result<Filled<'a>, Fa
         }
     };
     Ok(Filled { text, resolution })
+}
+
+/// A render of before with the late values that are pinned filled in, as it was written by then; `None` where it holds none of them.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn as_pinned(question: &Question, world: &World, before: &StreamText) -> Result<Option<Vec<u8>>, Fault> {
+    let mut policy = question.policy.clone();
+    policy.late_values.retain(|value| world.pins.iter().any(|pin| pin.name == value.name && !pin.secret));
+    if policy.late_values.is_empty() {
+        return Ok(None);
+    }
+    let resolution = late::resolve(before, &before.stream()?.objects, &policy, world, question.reach);
+    Ok(match resolution.bytes {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(bytes) => Some(bytes),
+    })
 }
 
 /// The rules in force: those that are built in, and those of the policy.
@@ -388,32 +405,12 @@ impl Grounds<'_> {
         let steps = upgrade.iter().flat_map(|upgrade| &upgrade.providers);
         let mut beside: Vec<(&str, String)> = steps.map(|step| ("upgrade", step.to_string())).collect();
         let owners = classified.rollouts.iter().map(|rollout| &rollout.owner);
-        // Of a text that is a document all of it goes out, also what makes no difference to who reads it as one.
-        for (pair, change) in documents(pairs) {
-            let side = |value: &Option<Value>| {
-                let whole = value.as_ref().and_then(|value| change.path.get(value));
-                whole.map(|whole| canonical(&redactor.value(&pair.key, &change.path, change.item.as_deref(), whole)))
-            };
-            beside.push((
-                "text",
-                format!("{} {} {:?} {:?}", pair.key, change.path, side(&pair.live), side(&pair.predicted)),
-            ));
-        }
         let new = arrivals::led_to(pairs, owners, view);
         beside.extend(new.into_iter().map(|(key, holds)| {
             ("new", format!("{key} {}", canonical(&redactor.value(key, &Path::root(), None, &holds))))
         }));
         report::digest(pairs, &classified.rollouts, &beside, &pending, marks)
     }
-}
-
-/// The changes inside of documents that are texts, one for each text, where they affect Machines.
-fn documents(pairs: &[Pair]) -> impl Iterator<Item = (&Pair, &Change)> {
-    let mut seen: HashSet<(&Key, &Path)> = HashSet::default();
-    let all = pairs.iter().flat_map(|pair| pair.changes.iter().map(move |change| (pair, change)));
-    all.filter(move |(pair, change)| {
-        !change.within.is_empty() && change.effect > Effect::None && seen.insert((&pair.key, &change.path))
-    })
 }
 
 /// What makes one report worse than another: its decision, then its effect, then how many Machines it takes.

@@ -186,6 +186,11 @@ impl PlanCase {
         }
         let session = Session { setup: &setup, input, is_hosts: false };
         let mut ready = session.read(outside).map_err(|stop| stop.about(input))?;
+        if let Some(revisions) = &self.revisions
+            && revisions.write_pinned(&ready)?
+        {
+            ready = session.read(outside).map_err(|stop| stop.about(input))?;
+        }
         ready.warnings.extend(self.warnings.iter().cloned());
         if let Some(trees) = trees {
             ready.world.source.name = trees.named(&ready.world.source.name);
@@ -209,7 +214,6 @@ impl PlanCase {
         };
         if let Some(said) = trees.and_then(|trees| trees.own_policy(common.told_policy.as_deref(), &setup.policy)) {
             judgement.report.reasons.push(Reason::new("policy", Decision::Warn, said));
-            judgement.report.decision = judgement.report.decision.max(Decision::Warn);
         }
         called.complete(&mut judgement.report);
         for (place, approval) in judgement.approvals.iter().filter(|(_, approval)| approval.once) {

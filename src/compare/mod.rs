@@ -2,6 +2,7 @@
 //! A pair carries both sides of one object; a change names one place that differs.
 
 mod diff;
+mod form;
 mod lists;
 mod noise;
 pub(crate) mod redact;

@@ -1,6 +1,7 @@
 //! Strings that are documents: base64, gzip, cloud-init, YAML, JSON. A change in one is named by the place inside, also
 //! through several layers; a change of form alone is said to be that, and still is a change.
 
+use super::form;
 use std::cell::Cell;
 use std::io::Read as _;
 use std::rc::Rc;
@@ -55,7 +56,8 @@ enum Reading {
 
 /// The changes between two strings at `path` that both are documents of one sort; `None` where they are not.
 ///
-/// Where both mean the same, one change is left, with both strings whole.
+/// Where both mean the same, one change is left, with both strings whole. Such a one stands beside the others where the text differs by
+/// more than they say, since who compares the strings compares all of it.
 pub(super) fn changes(
     path: &Path,
     item: Option<&str>,
@@ -64,21 +66,29 @@ pub(super) fn changes(
     layers: &Layers,
 ) -> Option<Vec<Change>> {
     let layers = layers.below(before.len() + after.len())?;
-    let (decode, inner) = match (read(before, &layers.left)?, read(after, &layers.left)?) {
-        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => (one, texts(&old, &new, &layers)),
+    let (decode, inner, is_more) = match (read(before, &layers.left)?, read(after, &layers.left)?) {
+        (Reading::Text(one, old), Reading::Text(other, new)) if one == other => {
+            (one, texts(&old, &new, &layers), false)
+        }
         (Reading::Tree(one, old), Reading::Tree(other, new)) if one == other => {
-            (one, part_changes_within(&old, &new, layers))
+            let is_more = one != "json" && form::differs((before, &old), (after, &new));
+            (one, part_changes_within(&old, &new, layers), is_more)
         }
         _ => return None,
     };
-    if inner.is_empty() {
+    let form = |because: String| {
         let mut form = Change::unjudged(path.clone(), Some(before.into()), Some(after.into()));
         form.item = item.map(str::to_owned);
         form.within = vec![Within { decode: decode.to_owned(), path: String::new() }];
-        form.because = format!("only the form of the {decode} differs, its content is the same");
-        return Some(vec![form]);
+        form.because = because;
+        form
+    };
+    if inner.is_empty() {
+        return Some(vec![form(format!("only the form of the {decode} differs, its content is the same"))]);
     }
-    Some(inner.into_iter().map(|change| placed(path, item, decode, change)).collect())
+    let mut out: Vec<Change> = inner.into_iter().map(|change| placed(path, item, decode, change)).collect();
+    out.extend(is_more.then(|| form(format!("the form of the {decode} differs too, such as a comment or a spelling"))));
+    Some(out)
 }
 
 /// The changes between two decoded texts, at the root.

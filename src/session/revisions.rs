@@ -13,8 +13,9 @@ use tempfile::TempDir;
 use super::input::{self, Input};
 use super::policy::is_object;
 use super::source::{Source, Tree};
-use super::{Observer, Stop, Unseen, runtime};
-use crate::policy;
+use super::{Observer, Ready, Stop, Unseen, runtime};
+use crate::object::StreamText;
+use crate::{pipeline, policy};
 
 /// Which revisions.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +92,26 @@ impl Revisions {
         let rendered = trees.rendered(number, old, new, may_be_new, observer);
         let (live, input) = rendered.map_err(|error| Stop::usage(error).respelt(|text| trees.named(text)))?;
         Ok(Self { trees: Arc::clone(trees), live, input })
+    }
+
+    /// Writes the base's render anew as it went out, with the late values that the base has pinned: both revisions go through the same
+    /// post-renderer, so a placeholder in the one is no change to its value in the other. Whether it held any.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub(crate) fn write_pinned(&self, ready: &Ready) -> Result<bool, Stop> {
+        if ready.world.pins.is_empty() || !self.live.is_file() {
+            return Ok(false);
+        }
+        let place = || self.live.display().to_string();
+        let bytes =
+            std::fs::read(&self.live).map_err(|error| Stop::internal(anyhow!("cannot read {}: {error}", place())))?;
+        let pinned =
+            pipeline::as_pinned(&ready.question, &ready.world, &StreamText::from(bytes)).map_err(Stop::of_fault)?;
+        let Some(bytes) = pinned else { return Ok(false) };
+        std::fs::write(&self.live, bytes)
+            .map_err(|error| Stop::internal(anyhow!("cannot write {}: {error}", place())))?;
+        Ok(true)
     }
 }
 

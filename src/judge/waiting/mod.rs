@@ -3,6 +3,7 @@
 
 pub(super) mod adoption;
 mod apply;
+mod by_hand;
 mod control_plane;
 mod ended;
 mod endpoint;
@@ -70,7 +71,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
         out.extend(health::lifted(stage, cluster));
         out
     };
-    let parts: [&(dyn Fn() -> Vec<Lifted> + Sync); 9] = [
+    let parts: [&(dyn Fn() -> Vec<Lifted> + Sync); 10] = [
         &|| touched::owners(stage),
         &|| released::lifted(stage).into_iter().collect(),
         &|| {
@@ -83,6 +84,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
         &|| returned::lifted(stage).into_iter().chain(ended::lifted(stage)).collect(),
         &|| handed::lifted(stage),
         &|| endpoint::lost(stage).into_iter().collect(),
+        &|| by_hand::lifted(stage),
     ];
     parallel::pieces(&parts, stage.pairs.len(), |part| part()).into_iter().flatten().collect()
 }
