@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::shapes::{is_secret_word, is_token, may_be_token};
+use crate::kinds::contract::SECRET;
 
 /// The ranges of `text` that are secret; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
@@ -210,7 +211,7 @@ fn is_said_of(before: &str, value: &str) -> bool {
     let mut words = before.rsplit(' ');
     let in_namespace = words.next().is_some_and(|word| word.is_empty() || word.ends_with('/'));
     in_namespace
-        && words.next() == Some("Secret")
+        && words.next() == Some(SECRET)
         && (SAYS.contains(&value) || PLACES.iter().any(|place| value.starts_with(place) && !is_token(value)))
 }
 
