@@ -32,6 +32,9 @@ const BROKEN_TRIES: u32 = 6;
 /// Tries where nothing has ever answered: most likely the address is wrong.
 const DEAF_TRIES: u32 = 4;
 
+/// How the words for a 404 begin.
+pub(super) const NOT_FOUND: &str = "not found (404)";
+
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallFault {
@@ -62,7 +65,7 @@ impl CallFault {
         match self {
             Self::Unauthorized => "the API server does not accept the credentials (401)".to_owned(),
             Self::Forbidden(message) => format!("forbidden: {message}"),
-            Self::NotFound(_) => "not found (404), though the API server says that it has it".to_owned(),
+            Self::NotFound(_) => format!("{NOT_FOUND}, though the API server says that it has it"),
             Self::Refused { code, message } => format!("the server answers {code}: {message}"),
             Self::Gone => "the list expired while it was read (410), again and again".to_owned(),
             Self::Deadline(last) if last.is_empty() => "the deadline passed".to_owned(),
@@ -283,7 +286,7 @@ fn refusal<T>(status: StatusCode, kind: &str, body: &[u8], after: Option<Duratio
         403 => Try::Never(CallFault::Forbidden(message.unwrap_or_else(|| "the server gives no reason".to_owned()))),
         404 => match absent {
             Some(name) => Try::Never(CallFault::NotFound(name)),
-            None => again("not found (404), and not in the API server's own words", true),
+            None => again(&format!("{NOT_FOUND}, and not in the API server's own words"), true),
         },
         410 => Try::Never(CallFault::Gone),
         code @ (400 | 409 | 422) if message.is_some() => {

@@ -30,7 +30,7 @@ mod workload;
 pub(crate) use self::follow::pointed;
 pub(crate) use self::history::Recorded;
 #[cfg(feature = "serve")]
-pub(crate) use self::reflect::{Installed, News, Watched};
+pub(crate) use self::reflect::{Installed, News, Watched, is_unserved};
 pub(crate) use self::watch::Watches;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -64,6 +64,13 @@ pub enum News {
     Lost(Unread),
 }
 
+/// Whether something is unread because the API server has nothing at its path: its definition is gone, or serves another version.
+#[must_use]
+#[cfg(feature = "serve")]
+pub(crate) fn is_unserved(unread: &Unread) -> bool {
+    unread.why.starts_with(super::call::NOT_FOUND)
+}
+
 /// What is installed in a cluster.
 #[derive(Debug, Clone, Default)]
 pub struct Installed {

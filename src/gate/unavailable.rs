@@ -79,6 +79,10 @@ fn too_few(
         let count = missing.entry(&rollout.owner).or_default();
         *count = (*count).max(room(rollout)).max(ails(&rollout.owner));
     }
+    let beside = beside(judged, first);
+    for rollout in &beside {
+        missing.entry(&rollout.owner).or_insert_with(|| room(rollout).max(ails(&rollout.owner)));
+    }
     let live = |owner: &Key| live_owner(judged, owner);
     let mut below = impact::at_once(&live, &sides, missing);
     below.retain(|(_, count)| *count > 0);
@@ -87,7 +91,11 @@ fn too_few(
     let ailing = fleet.ailing().max(sick).saturating_sub(counted);
     let count = below.iter().map(|(_, count)| count).sum::<u64>() + ailing;
     let guessed = |owner: &Key| rollouts.iter().any(|rollout| rollout.owner == *owner && is_guessed(rollout));
-    let doubt = |owner: &Key| if guessed(owner) { " at most, its strategy is not known" } else { "" };
+    let doubt = |owner: &Key| match () {
+        () if guessed(owner) => " at most, its strategy is not known",
+        () if beside.iter().any(|rollout| rollout.owner == *owner) => " that rolls already",
+        () => "",
+    };
     let whose = below.iter().map(|(owner, count)| format!("{owner} {count}{}", doubt(owner)));
     let whose = whose.collect::<Vec<_>>().join(", ");
     let others = if ailing > 0 { format!(", {ailing} of others not ok or missing already") } else { String::new() };
@@ -102,6 +110,14 @@ fn too_few(
             "let fewer owners roll at once, give them maxSurge, or raise gates.maxUnavailable in the policy".to_owned();
         Reason::new("maxUnavailable", Decision::Hold, message).with_remedy(next).of(&first.owner)
     })
+}
+
+/// The owners of the cluster of a rollout that roll already, whatever is written.
+fn beside<'j>(judged: &Judged<'j>, first: &Rollout) -> Vec<&'j Rollout> {
+    let of = |rollout: &Rollout| (rollout.owner.namespace.clone(), rollout.cluster.clone());
+    let rolls = |owner: &Key| judged.classified.rollouts.iter().any(|rollout| rollout.owner == *owner);
+    let others = judged.classified.beside.iter().map(std::convert::AsRef::as_ref);
+    others.filter(|rollout: &&Rollout| of(rollout) == of(first) && !rolls(&rollout.owner)).collect()
 }
 
 /// How many Machines an owner lets go missing. Where only its provider knows: one of a control plane, all of a group of workers.

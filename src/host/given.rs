@@ -1,15 +1,15 @@
 //! A write of which both sides are given, as an API server shows them to a webhook: nothing is predicted, and nobody's habits count.
 //! What the host would have kept or skipped by its own marks is written all the same, so none of them is looked at.
 
+use super::locate::Locator;
 use super::pairs::{blank, trimmed};
 use super::predict::Prediction;
-use super::referred::{cluster_of, named};
-use super::{kinds, removals};
+use super::referred::{cluster_of, is_of_going, mark_keys, named, reaches_keys};
+use super::{kinds, removals, rename};
 use crate::apiserver::update::fold_string_data;
 use crate::compare::{Action, Pair, changes};
 use crate::hashed::HashSet;
 use crate::kinds::contract::SECRET;
-use crate::model::{Effect, RuleId};
 use crate::object::{Key, LoadError, Object};
 use crate::tree::Value;
 use crate::world::World;
@@ -41,14 +41,12 @@ pub(crate) fn given(write: Given<'_>, world: &World) -> Result<Prediction, LoadE
     let Some(mut pair) = pair(object, tree(write.before).transpose()?, tree(write.after).transpose()?) else {
         return Ok(out);
     };
-    if of_cluster && pair.action != Action::Create {
-        pair.effect = Effect::Unknown;
-        pair.rule = RuleId::of("host/cluster-secret").into();
-        pair.because = "what the cluster keeps its keys in changes or goes away: nodes that run keep the old ones, and no new one can join \
-                        them"
-            .to_owned();
+    if of_cluster && reaches_keys(&pair) && !is_of_going(&world.live, &Locator::new(world), key) {
+        let what = if pair.action == Action::Delete { "goes away" } else { "changes" };
+        mark_keys(&mut pair, what);
     }
     out.pairs.push(pair);
+    rename::still_in_use(&mut out, world);
     Ok(out)
 }
 

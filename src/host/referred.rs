@@ -1,18 +1,19 @@
 //! Secrets and ConfigMaps that compared objects name: their change is looked at too, because nodes are made from them.
 
 use super::hook::Meeting;
+use super::locate::Locator;
 use super::predict::Run;
 use super::removals::deleted;
 use super::stream::{self, same_text};
 use super::write::sent;
 use super::{HostKind, kinds};
 use crate::apiserver;
-use crate::compare::Action;
+use crate::compare::{Action, Change, Pair};
 use crate::hashed::HashSet;
-use crate::kinds::contract::{self, SECRET};
+use crate::kinds::contract::{self, CLUSTER_NAME, SECRET};
 use crate::model::Effect;
 use crate::model::RuleId;
-use crate::object::{Body, Inventory, Key, LoadError, Object};
+use crate::object::{Body, Inventory, Key, LoadError, Object, Segment, is_deleting};
 use crate::tree::Value;
 use crate::world::LiveKind;
 
@@ -142,16 +143,48 @@ fn made_anew(run: &mut Run<'_>, hook: &Object) -> Result<(), LoadError> {
 fn mark(run: &mut Run<'_>, from: usize, what: &str) {
     let places = from..run.out.pairs.len();
     for place in places {
-        if run.out.pairs[place].action == Action::Create || !of_cluster(run, &run.out.pairs[place].key) {
-            continue;
+        let pair = &run.out.pairs[place];
+        let is_kept = of_cluster(run, &pair.key) && !is_of_going(&run.world.live, &run.locator, &pair.key);
+        if is_kept && reaches_keys(pair) {
+            mark_keys(&mut run.out.pairs[place], what);
         }
-        let pair = &mut run.out.pairs[place];
-        pair.effect = Effect::Unknown;
-        pair.rule = RuleId::of("host/cluster-secret").into();
-        pair.because = format!(
-            "what the cluster keeps its keys in {what}: nodes that run keep the old ones, and no new one can join them"
-        );
     }
+}
+
+/// Says of the pair of a Secret that nothing is known about what its keys being others does.
+pub(super) fn mark_keys(pair: &mut Pair, what: &str) {
+    pair.effect = Effect::Unknown;
+    pair.rule = RuleId::of("host/cluster-secret").into();
+    pair.because = format!(
+        "what the cluster keeps its keys in {what}: nodes that run keep the old ones, and no new one can join them"
+    );
+}
+
+/// Whether a write to a Secret of a cluster reaches more than what only people and tools read: its keys are looked up by the name of the Secret
+/// and taken from its data (cluster-api `util/secret/certificates.go` Lookup, `util/kubeconfig/kubeconfig.go`, v1.14). The label with the
+/// name of the cluster is what caches and moves find it by, and owners and finalizers decide whether it stays.
+pub(super) fn reaches_keys(pair: &Pair) -> bool {
+    let is_beside = |change: &Change| match change.path.segments() {
+        [Segment::Key(metadata), Segment::Key(part), rest @ ..] if metadata == "metadata" => match part.as_str() {
+            "annotations" => true,
+            "labels" => match rest {
+                [] => [&change.before, &change.after]
+                    .iter()
+                    .all(|side| side.as_ref().is_none_or(|labels| labels.get(CLUSTER_NAME).is_none())),
+                [name, ..] => *name != Segment::Key(CLUSTER_NAME.to_owned()),
+            },
+            _ => false,
+        },
+        _ => false,
+    };
+    pair.action != Action::Create && !(pair.action == Action::Update && pair.changes.iter().all(is_beside))
+}
+
+/// Whether the Cluster that keeps its keys in a Secret is being deleted: it makes no node any more, and its Machines are deleted without a
+/// drain (cluster-api `core/reconcilers/machine/machine_controller.go` isDeleteNodeAllowed, v1.14).
+pub(super) fn is_of_going(live: &Inventory, locator: &Locator<'_>, key: &Key) -> bool {
+    let cluster = cluster_of(key).and_then(|cluster| locator.anywhere(live, &cluster));
+    cluster.and_then(|cluster| cluster.value().ok()).is_some_and(|value| is_deleting(&value))
 }
 
 /// Whether a key is that of a Secret in which a cluster of either side keeps its certificates, its token or its access.

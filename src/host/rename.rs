@@ -12,7 +12,7 @@ use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::fields;
 use crate::kinds::references::{Reference, references};
 use crate::model::Finding;
-use crate::object::{Inventory, Key};
+use crate::object::{Inventory, Key, is_deleting};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
 use crate::schema;
@@ -160,7 +160,7 @@ fn known(objects: &Inventory, locator: &Locator<'_>, key: &Key) -> Option<Value>
 
 /// Says which deleted templates another object will still refer to, and gives those that are missed for good: by more
 /// than a MachineSet that goes away itself.
-fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
+pub(super) fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
     let gone: Vec<Key> = out
         .pairs
         .iter()
@@ -201,8 +201,15 @@ fn users_after(out: &Prediction, world: &World, gone: &[Key]) -> Users {
     let mut users = Users::default();
     let deleted: HashSet<&Key> =
         out.pairs.iter().filter(|pair| pair.action == Action::Delete).map(|pair| &pair.key).collect();
+    let is_deleted = |above: &Key| {
+        world.live.get(above).and_then(|object| object.value().ok()).is_some_and(|value| is_deleting(&value))
+    };
     let mut add = |user: &Key, value: &Value| {
-        if kind(user).role == Role::Set && fields::is_spent_set(user, value, |owner| deleted.contains(owner)) {
+        let role = kind(user).role;
+        if role == Role::Set && fields::is_spent_set(user, value, |owner| deleted.contains(owner)) {
+            return;
+        }
+        if (role.is_workers() || role == Role::ControlPlane) && fields::is_going(user, value, is_deleted) {
             return;
         }
         for reference in references(value).into_iter().filter(|reference| names.contains(reference.name.as_str())) {

@@ -17,7 +17,7 @@ use crate::judge::subject::Subject;
 use crate::judge::update::{Whole, is_refused, updated, used_by};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::Lifted;
-use crate::judge::{Scene, dangling, deletions, half_applied, open, templates, topology, waiting};
+use crate::judge::{Scene, beside, dangling, deletions, half_applied, open, templates, topology, waiting};
 use crate::kinds::{Kind, Role, Typed, Versions, gates};
 use crate::model::Classified;
 use crate::model::Effect;
@@ -214,6 +214,7 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged, again: &[Pair]) -> Run {
         .collect();
     lifted.extend(judged.elsewhere.get(case, &(), || Arc::new(waiting::elsewhere(stage))).iter().cloned());
     waiting::apply(stage, lifted, &mut outcomes, &mut out);
+    out.beside = beside::rolling(stage, &out.rollouts);
     let again: Vec<(usize, &Pair)> = again.iter().enumerate().collect();
     outcomes.extend(parallel::map(&again, |(place, pair)| {
         judged.again.get(case, place, || Arc::new(refused_again(stage, &typed(&pair.key), pair)))

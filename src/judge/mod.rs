@@ -2,6 +2,7 @@
 
 mod around;
 mod arrival;
+mod beside;
 mod classify;
 mod dangling;
 mod deletions;

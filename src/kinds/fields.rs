@@ -1,7 +1,7 @@
 //! The fields that all kinds share by contract, read by name of what they mean (as CAPI's own `internal/contract` does).
 
-use super::contract::{CLUSTER, CLUSTER_NAME, PAUSED};
-use crate::object::{ApiVersion, Key, Object, go_seconds};
+use super::contract::{self, CLUSTER, CLUSTER_NAME, PAUSED};
+use crate::object::{ApiVersion, Key, Object, go_seconds, is_deleting};
 use crate::tree::{Map, Value, json};
 
 /// Where a control plane says what it does about unhealthy Machines.
@@ -107,6 +107,18 @@ fn owner(key: &Key, reference: &Value) -> Option<Key> {
 #[must_use]
 pub(crate) fn is_spent_set(key: &Key, set: &Value, is_gone: impl Fn(&Key) -> bool) -> bool {
     controller(key, set).is_some_and(|owner| is_gone(&owner) || number(set, "/spec/replicas") == Some(0))
+}
+
+/// Whether an owner of Machines, or a Machine, goes already: it is being deleted, or what it belongs to is. A Cluster that goes takes all of its
+/// owners with it, and none that goes makes a Machine, so their templates are not missed (cluster-api v1.14:
+/// `core/reconcilers/cluster/cluster_controller.go` reconcileDelete, `core/reconcilers/machineset/machineset_controller.go`
+/// reconcileExternalTemplateReference, `controlplane/kubeadm/pkg/filters.go` matchesInfraMachine).
+#[must_use]
+pub(crate) fn is_going(key: &Key, object: &Value, is_deleted: impl Fn(&Key) -> bool) -> bool {
+    let cluster = || cluster_name(object).map(|name| contract::cluster(key.namespace.as_deref(), name));
+    is_deleting(object)
+        || controller(key, object).is_some_and(|owner| is_deleted(&owner))
+        || cluster().is_some_and(|cluster| is_deleted(&cluster))
 }
 
 /// The name of the Cluster that an object says it belongs to: by its spec, its owner or its label.

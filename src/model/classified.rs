@@ -12,6 +12,8 @@ use crate::object::Key;
 pub struct Classified {
     /// Weight of it all, an entry per owner whose Machines are replaced or destroyed; shared by all sets of versions that find it.
     pub rollouts: Vec<Arc<Rollout>>,
+    /// The weight of owners that roll already in the clusters of those, whatever is written.
+    pub beside: Vec<Arc<Rollout>>,
     /// Findings of their own: pending, perpetual, silent no-op, renamed with equal content, template removed in use.
     pub findings: Vec<Finding>,
     /// What a person should know and nobody is held for.
@@ -27,6 +29,7 @@ impl Classified {
     /// Adds what was found about another object.
     pub fn extend(&mut self, other: Self) {
         self.rollouts.extend(other.rollouts);
+        self.beside.extend(other.beside);
         self.findings.extend(other.findings);
         self.warnings.extend(other.warnings);
     }
@@ -34,6 +37,9 @@ impl Classified {
     /// Adds what another set of versions found: the heavier entry of each owner, and every finding and warning once.
     pub fn add(&mut self, other: &Self) {
         self.add_rollouts(&other.rollouts);
+        let known: HashSet<&Key> = self.beside.iter().map(|own| &own.owner).collect();
+        let new: Vec<_> = other.beside.iter().filter(|other| !known.contains(&other.owner)).cloned().collect();
+        self.beside.extend(new);
         add_new(&mut self.findings, &other.findings);
         add_new(&mut self.warnings, &other.warnings);
     }

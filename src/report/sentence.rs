@@ -42,7 +42,9 @@ pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machin
         (Effect::Delete, _) if machines.is_none() && kind(&pair.key).role == Role::ControlPlane => {
             "destroys a control plane".to_owned()
         }
-        _ => consequence(effect, machines),
+        _ => of_one(pair, effect, changes)
+            .filter(|_| machines.is_none())
+            .unwrap_or_else(|| consequence(effect, machines)),
     };
     let Some(first) = changes.first() else {
         let because = if pair.because.is_empty() { String::new() } else { format!(" ({})", pair.because) };
@@ -80,6 +82,22 @@ fn in_a_sentence(because: &str) -> String {
 /// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.
 fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
     changes.first().map_or(pair.waits, |change| change.waits).is_some()
+}
+
+/// The same of an object that is one Machine or stands for one: what it takes by its deletion is that one, and what a change of it takes may be
+/// others.
+fn of_one(pair: &Pair, effect: Effect, changes: &[&Change]) -> Option<String> {
+    let verb = match effect {
+        Effect::Rollout => "replaces",
+        Effect::Delete => "destroys",
+        _ => return None,
+    };
+    match (kind(&pair.key).role, changes.is_empty()) {
+        (Role::Machine, true) => Some(format!("{verb} this Machine")),
+        (Role::InfraMachine, true) => Some(format!("{verb} its Machine")),
+        (Role::Machine | Role::InfraMachine, false) => Some(format!("{verb} Machines")),
+        _ => None,
+    }
 }
 
 /// What an effect means, as the end of a sentence.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::cluster::{Installed, Lookup, News, Watched};
+use crate::cluster::{Installed, Lookup, News, Watched, is_unserved};
 use crate::host::HostKind;
 use crate::kinds::Role;
 use crate::kinds::fields::text;
@@ -30,6 +30,8 @@ pub struct Cache {
     state: RwLock<State>,
     /// Rings when something was heard.
     news: Notify,
+    /// Rings when something looks as if there were other kinds by now.
+    doubts: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +71,10 @@ impl Standing {
     fn why(&self, what: impl std::fmt::Display) -> Option<String> {
         match &self.lost {
             Some((_, unread)) if !self.listed => Some(format!("{}: {}; {}", unread.what, unread.why, unread.remedy)),
+            Some((since, unread)) if since.elapsed() > STALE && is_unserved(unread) => Some(format!(
+                "{}: {}; its definition is gone or serves another version, which is looked at now; try again in a few seconds",
+                unread.what, unread.why
+            )),
             Some((since, unread)) if since.elapsed() > STALE => Some(format!("{}: {}", unread.what, unread.why)),
             None if !self.listed => Some(format!("the list of {what} is not read yet")),
             _ => None,
@@ -81,7 +87,7 @@ impl Cache {
     #[must_use]
     pub fn of(name: &str) -> Self {
         let state = State { name: name.to_owned(), ..State::default() };
-        Self { state: RwLock::new(state), news: Notify::new() }
+        Self { state: RwLock::new(state), news: Notify::new(), doubts: Notify::new() }
     }
 
     /// A cache of a World that was read at one time, and in which nothing changes by itself.
@@ -103,7 +109,7 @@ impl Cache {
         let (providers, feature_gates) = (world.providers, world.feature_gates);
         let (unread, warnings) = (world.unread, Vec::new());
         state.installed = Some(Installed { providers, feature_gates, unread, warnings });
-        Self { state: RwLock::new(state), news: Notify::new() }
+        Self { state: RwLock::new(state), news: Notify::new(), doubts: Notify::new() }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -162,6 +168,9 @@ impl Cache {
             News::All(_) => (standing.listed, standing.forbidden, standing.lost) = (true, false, None),
             News::Current => standing.lost = None,
             News::Lost(unread) => {
+                if is_unserved(unread) {
+                    self.doubts.notify_one();
+                }
                 standing.forbidden = crate::world::rights::is_missing(unread);
                 let since = standing.lost.as_ref().map_or_else(Instant::now, |(since, _)| *since);
                 standing.lost = Some((since, unread.clone()));
@@ -249,11 +258,23 @@ impl Cache {
         drop(tokio::time::timeout_at(until, news).await);
     }
 
-    /// What a review of an object may know: its namespace, what lives outside namespaces, and the namespaces that share classes with it.
+    /// Asks for a look at which kinds there are.
+    pub fn doubt(&self) {
+        self.doubts.notify_one();
+    }
+
+    /// Waits until somebody doubts which kinds there are, or the time is over.
+    pub async fn is_doubted(&self, at_most: Duration) {
+        drop(tokio::time::timeout(at_most, self.doubts.notified()).await);
+    }
+
+    /// What a review of an object may know: its namespace, what lives outside namespaces, and the namespaces that share classes with it, also
+    /// by what only the `sides` of the review say.
     #[must_use]
-    pub fn world(&self, key: &Key, policy: &Policy, now: Timestamp) -> World {
+    pub fn world(&self, key: &Key, sides: [Option<&Object>; 2], policy: &Policy, now: Timestamp) -> World {
         let state = self.read();
-        let spaces = state.around(key.namespace.as_deref());
+        let mut spaces = state.around(key.namespace.as_deref());
+        spaces.extend(sides.into_iter().flatten().filter_map(class_space));
         let mut live = match &key.namespace {
             Some(own) => state.spaces.get(&Some(own.clone())).cloned().unwrap_or_default(),
             None => Inventory::default(),
@@ -316,12 +337,8 @@ impl State {
             return;
         }
         self.classes.remove(&object.key);
-        let Ok(value) = object.value() else { return };
-        let told = text(&value, "/spec/topology/classRef/namespace")
-            .or_else(|| text(&value, "/spec/topology/classNamespace"))
-            .filter(|told| object.key.namespace.as_deref() != Some(*told));
-        if let Some(told) = told {
-            self.classes.insert(object.key.clone(), told.to_owned());
+        if let Some(told) = class_space(object) {
+            self.classes.insert(object.key.clone(), told);
         }
     }
 
@@ -383,6 +400,17 @@ impl State {
         let (told, name) = policy.gates.budget.history.as_ref()?.config_map()?;
         history_of(policy, Some(self.map(told.or(namespace), name)))
     }
+}
+
+/// The namespace of the class that a Cluster takes from another one than its own.
+fn class_space(object: &Object) -> Option<String> {
+    if kind(&object.key).role != Role::Cluster {
+        return None;
+    }
+    let value = object.value().ok()?;
+    let told =
+        text(&value, "/spec/topology/classRef/namespace").or_else(|| text(&value, "/spec/topology/classNamespace"));
+    told.filter(|told| object.key.namespace.as_deref() != Some(*told)).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -227,7 +227,8 @@ impl Judge {
         let Some(object) = sides.after.as_ref().or(sides.before.as_ref()) else {
             return Said::skipped("nothing is written");
         };
-        let mut world = self.cache.world(&object.key, &self.question.policy, Timestamp::now());
+        let both = [sides.before.as_ref(), sides.after.as_ref()];
+        let mut world = self.cache.world(&object.key, both, &self.question.policy, Timestamp::now());
         // The side of the review is the newer one, whatever was heard of it.
         match &sides.before {
             Some(before) => drop(world.live.insert(before.clone())),
@@ -255,7 +256,16 @@ impl Judge {
                 Why::Held,
                 "it is approved for one time, which a webhook cannot use up; approve it without --once",
             ),
-            (_, false) => said.raised(Why::Undecided, "its kind is not read from the cluster"),
+            (_, false) => {
+                self.cache.doubt();
+                let what = GroupKind::new(&key.group, &key.kind);
+                let why = if is_lacking {
+                    "was not served when the kinds of the cluster were looked at last; that is done now, so try again in a few seconds"
+                } else {
+                    "is not read from the cluster"
+                };
+                said.raised(Why::Undecided, &format!("{what} {why}"))
+            }
             _ => said,
         }
     }

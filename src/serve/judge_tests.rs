@@ -293,3 +293,104 @@ fn a_topology_is_judged_at_its_cluster() {
     assert!(answer.refusal.is_some_and(|line| line.contains("v1.34.0")), "{said:?}");
     assert_eq!(said.effect, Effect::Rollout);
 }
+
+fn scenario(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios").join(name).join("live.yaml")
+}
+
+fn judge_of_scenario(name: &str) -> Arc<Judge> {
+    judge_of(
+        "",
+        Cache::of_world(files::open(&scenario(name), &Host::default(), Timestamp::now()).expect("a World").world),
+    )
+}
+
+/// The deletion of one object of a scenario.
+fn deletes(scene: &str, kind: &str, name: &str) -> (Response, Said) {
+    let bytes = std::fs::read(scenario(scene)).expect("a file");
+    let stream = Stream::load(&bytes.into()).expect("manifests");
+    let is_it = |object: &&Object| object.key.kind == kind && object.key.name == name;
+    let object = stream.objects.objects().iter().find(is_it).expect("the object").value().expect("a tree").into_owned();
+    asks(&judge_of_scenario(scene), review_of(Some(&object), None))
+}
+
+/// A release is written object by object: the template goes when its MachineDeployment names another one already.
+#[test]
+fn an_old_template_goes_while_its_set_drains_and_who_deletes_it_hears_of_that() {
+    let (answer, said) = deletes("old-template-removed-while-its-set-drains", "DockerMachineTemplate", "demo-md-a");
+    assert_eq!((answer.refusal, said.why), (None, Why::Allowed));
+    assert!(answer.warnings.iter().any(|warning| warning.contains("MachineSet fleet/demo-md-old still refers to it")));
+    for (scene, name) in [
+        ("old-template-removed-while-its-set-is-paused", "demo-md-a"),
+        ("old-template-removed-while-its-set-drains", "demo-md-b"),
+    ] {
+        assert!(deletes(scene, "DockerMachineTemplate", name).0.refusal.is_some(), "{scene} {name}");
+    }
+}
+
+/// What a whole release leaves behind when it is taken away goes after its Cluster.
+#[test]
+fn what_a_cluster_that_goes_refers_to_goes_with_it() {
+    for (kind, name) in
+        [("DockerMachineTemplate", "demo-md-b"), ("KubeadmConfigTemplate", "demo-md"), ("Secret", "demo-ca")]
+    {
+        let of = |scene| deletes(scene, kind, name);
+        assert_eq!(of("keys-and-template-removed-of-a-cluster-that-goes").0.refusal, None, "{kind}");
+        let (answer, said) = of("keys-and-template-removed-of-a-cluster-that-stays");
+        assert!(answer.refusal.is_some(), "{kind}: {said:?}");
+    }
+}
+
+/// A label or an annotation leaves the keys of a cluster as they are, and what is said of a Secret whose name ends like a password is whole.
+#[test]
+fn a_label_on_the_keys_of_a_cluster_is_no_change_of_them() {
+    let file = scenario("keys-of-a-cluster-get-a-label");
+    let judge = judge_of_scenario("keys-of-a-cluster-get-a-label");
+    let bytes = std::fs::read(&file).expect("a file");
+    let stream = Stream::load(&bytes.into()).expect("manifests");
+    for object in stream.objects.objects().iter().filter(|object| object.key.kind == "Secret") {
+        let before = object.value().expect("a tree").into_owned();
+        let change = |change: &dyn Fn(&mut Value)| {
+            let mut after = before.clone();
+            change(&mut after);
+            asks(&judge, review_of(Some(&before), Some(&after)))
+        };
+        let (answer, said) = change(&|secret| secret["metadata"]["labels"]["velero.io/backup-name"] = json!("a"));
+        assert_eq!((answer.refusal, said.why), (None, Why::Allowed), "{}", object.key);
+        let (answer, _) = change(&|secret| secret["metadata"]["annotations"] = json!({"team": "a"}));
+        assert_eq!(answer.refusal, None, "{}", object.key);
+        for touch in [
+            (|secret: &mut Value| secret["data"]["tls.crt"] = json!("b3RoZXI=")) as fn(&mut Value),
+            |secret| secret["metadata"]["labels"] = json!({"team": "a"}),
+            |secret| secret["type"] = json!("Opaque"),
+        ] {
+            assert!(change(&touch).0.refusal.is_some(), "{}", object.key);
+        }
+        let line = asks(&judge, review_of(Some(&before), None)).0.refusal.expect("it is refused");
+        assert!(line.contains("is not known to be safe"), "{line}");
+    }
+}
+
+/// A Cluster takes a class from a namespace from which no Cluster takes one yet.
+#[test]
+fn a_class_of_another_namespace_is_read_where_only_the_write_names_it() {
+    let scene = "topology-takes-a-class-that-says-the-same";
+    let mut world = files::open(&scenario(scene), &Host::default(), Timestamp::now()).expect("a World").world;
+    let is_copied = |object: &&Object| object.key.kind == "ClusterClass" || object.key.kind.ends_with("Template");
+    let copies: Vec<Value> =
+        world.live.objects().iter().filter(is_copied).map(|one| one.value().expect("a tree").into_owned()).collect();
+    for mut copy in copies {
+        copy["metadata"]["namespace"] = json!("classes");
+        world.live.push(Object::from_value(copy, 0).expect("an object"));
+    }
+    let judge = judge_of("", Cache::of_world(world));
+    let before = object_of(&scenario(scene), "Cluster");
+    let moved = |namespace: &str| {
+        let mut after = before.clone();
+        after["spec"]["topology"]["classRef"]["namespace"] = json!(namespace);
+        asks(&judge, review_of(Some(&before), Some(&after)))
+    };
+    let (answer, said) = moved("classes");
+    assert_eq!((answer.refusal, said.why), (None, Why::Allowed), "{said:?}");
+    assert!(moved("nowhere").0.refusal.is_some());
+}

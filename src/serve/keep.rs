@@ -11,9 +11,9 @@ use crate::cluster::{Cluster, Watched};
 use crate::object::GroupKind;
 use crate::policy::{ApprovalPlace, HistoryPlace, Policy};
 
-/// How often is looked for kinds and versions that came or went.
+/// How often is looked for kinds and versions that came or went, where nothing says so.
 const ROUND: Duration = Duration::from_secs(60);
-/// The same where it could not be looked.
+/// The same where it could not be looked, and at the soonest where something says so.
 const AGAIN: Duration = Duration::from_secs(2);
 /// How long one look may take.
 const LOOK: Duration = Duration::from_secs(20);
@@ -43,7 +43,8 @@ pub(super) async fn keep(cluster: Cluster, cache: Arc<Cache>, policy: &Policy) {
                     running.entry(watched.kind.clone()).or_insert_with(start);
                 }
                 cache.runs(cluster.installed(&served, LOOK).await);
-                tokio::time::sleep(ROUND).await;
+                tokio::time::sleep(AGAIN).await;
+                cache.is_doubted(ROUND - AGAIN).await;
             }
             Err(unread) => {
                 cache.serves_unknown(unread);

@@ -8,8 +8,8 @@ use crate::tree::{Value, json};
 
 /// The version that is spoken.
 const API_VERSION: &str = "admission.k8s.io/v1";
-/// Most characters of one warning; what is longer may be cut by others at a bad place.
-const WARNING: usize = 120;
+/// Most characters of one warning: an API server cuts them here where there are many (k8s.io/apiserver `pkg/endpoints/filters/warning.go`, v1.33).
+const WARNING: usize = 256;
 /// Most warnings of one answer.
 const WARNINGS: usize = 8;
 /// Most characters of a refusal.

@@ -3,10 +3,12 @@
 use super::judge::{Doubtful, Manner, Mode};
 use super::review::Response;
 use crate::model::{Decision, Effect, Reason};
-use crate::report::{ObjectReport, Report};
+use crate::report::{ObjectReport, Report, plural};
 
 /// The rule of a field that the kind does not have, as far as it is known here.
 const UNKNOWN_FIELD: &str = "schema/unknown-field-refused";
+/// The finding of a template that goes while an old MachineSet still refers to it.
+const OLD_TEMPLATE: &str = "old-template-removed";
 
 /// What was decided, before it is known how the server is to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +46,8 @@ pub struct Said {
     pub why: Why,
     /// In one line, with the next command; empty where it may go on.
     pub line: String,
+    /// The same as lines that are short enough for warnings, the weightiest first.
+    pub short: Vec<String>,
     /// What whoever writes should know beside it.
     pub warnings: Vec<String>,
     /// What it does to Machines.
@@ -59,7 +63,7 @@ pub struct Said {
 impl Said {
     fn bare(why: Why, line: String) -> Self {
         let (gate, rule, digest) = (String::new(), String::new(), String::new());
-        Self { why, line, warnings: Vec::new(), effect: Effect::None, gate, rule, digest }
+        Self { why, line, short: Vec::new(), warnings: Vec::new(), effect: Effect::None, gate, rule, digest }
     }
 
     /// There is nothing to judge.
@@ -93,10 +97,17 @@ impl Said {
             Decision::Allow | Decision::Warn => Why::Allowed,
         };
         let warned = report.reasons.iter().filter(|reason| reason.decision == Decision::Warn);
+        let lost = report.findings.iter().filter(|finding| finding.id == OLD_TEMPLATE);
+        let held = weighty.filter(|_| why != Why::Allowed);
         let said = Self {
             why,
-            line: weighty.filter(|_| why != Why::Allowed).map(|reason| line(reason, report)).unwrap_or_default(),
-            warnings: warned.map(|reason| reason.message.clone()).collect(),
+            line: held.map(|reason| line(reason, report)).unwrap_or_default(),
+            short: held.map(|reason| short(reason, report)).unwrap_or_default(),
+            warnings: warned
+                .map(|reason| &reason.message)
+                .chain(lost.map(|finding| &finding.message))
+                .cloned()
+                .collect(),
             effect: report.effect,
             gate: weighty.map(|reason| reason.gate.clone()).unwrap_or_default(),
             rule: rule.unwrap_or_default(),
@@ -107,7 +118,7 @@ impl Said {
         let unknown = unknown.or_else(|| report.objects.iter().find(is_new).map(|object| object.because.clone()));
         match unknown {
             // The API server has taken it, so it is we who do not know it.
-            Some(what) => Self { line: String::new(), why: Why::Undecided, ..said }.raised(
+            Some(what) => Self { line: String::new(), short: Vec::new(), why: Why::Undecided, ..said }.raised(
                 Why::Undecided,
                 &format!("a field is not known to this version of rollgate: {what}; use a newer one"),
             ),
@@ -121,7 +132,7 @@ impl Said {
         if self.why > why || self.why == why && !self.line.is_empty() {
             return self;
         }
-        Self { why, line: format!("rollgate: {line}"), ..self }
+        Self { why, line: format!("rollgate: {line}"), short: Vec::new(), ..self }
     }
 
     /// Whether the write is refused.
@@ -145,7 +156,9 @@ impl Said {
         let refuses = self.refuses(manner);
         let mut warnings = self.warnings.clone();
         if !refuses && self.why > Why::Allowed {
-            warnings.insert(0, format!("rollgate would hold this: {}", self.line));
+            let (first, more) = self.short.split_first().map_or((&self.line, &[][..]), |(first, more)| (first, more));
+            let first = format!("rollgate would hold this: {}", first.strip_prefix("rollgate: ").unwrap_or(first));
+            warnings.splice(0..0, [first].into_iter().chain(more.iter().cloned()));
         }
         let mut audit = vec![("decision", self.why.word().to_owned())];
         audit.extend(
@@ -160,10 +173,43 @@ impl Said {
 
 /// The one line of a held write: what happens, how many more gates say so, and what to do.
 fn line(reason: &Reason, report: &Report) -> String {
-    let more = report.reasons.iter().filter(|other| other.decision == report.decision).count() - 1;
-    let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
-    let explain = || reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
-    let next = reason.next.clone().or_else(explain);
-    let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
+    let next = next(reason).map(|next| format!("; next: {next}")).unwrap_or_default();
+    let more = more(report);
     format!("rollgate {}: {}{more}{next}; digest {}", reason.decision.word(), reason.message, report.digest)
+}
+
+/// The same as several lines: the name of a field may be long, so what becomes of Machines stands before it.
+fn short(reason: &Reason, report: &Report) -> Vec<String> {
+    let effect = toll(report).map(|toll| format!("{toll}: ")).unwrap_or_default();
+    let first = format!("{effect}{}{}", reason.message, more(report));
+    let next = next(reason).map(|next| format!("next: {next}"));
+    [first].into_iter().chain(next).chain([format!("digest {}", report.digest)]).collect()
+}
+
+/// What a write does to how many Machines, where it takes any.
+fn toll(report: &Report) -> Option<String> {
+    let verb = match report.effect {
+        Effect::Rollout => "replaces",
+        Effect::Delete => "destroys",
+        _ => return None,
+    };
+    let theirs = report.rollouts.iter().filter(|rollout| rollout.effect == report.effect);
+    let count: Option<u64> = theirs.map(|rollout| rollout.machines).sum();
+    let machines =
+        count.filter(|count| *count > 0).map_or_else(|| "Machines".to_owned(), |count| plural(count, "Machine"));
+    Some(format!("{verb} {machines}"))
+}
+
+/// How many more gates say so.
+fn more(report: &Report) -> String {
+    match report.reasons.iter().filter(|other| other.decision == report.decision).count().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    }
+}
+
+/// What to do about a reason.
+fn next(reason: &Reason) -> Option<String> {
+    let explain = || reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
+    reason.next.clone().or_else(explain)
 }

@@ -42,7 +42,11 @@ async fn who_observes_warns_and_holds_nothing() {
     let answer = open(&server).await.post(&rolling("edge-1")).await.expect("an answer").review();
     assert_eq!(answer["allowed"], true, "{answer}");
     let warning = answer["warnings"][0].as_str().expect("a warning");
-    assert!(warning.starts_with("rollgate would hold this: ") && warning.chars().count() <= 120, "{warning}");
+    assert!(warning.starts_with("rollgate would hold this: replaces 2 Machines: MachineDeployment "), "{warning}");
+    assert!(warning.chars().count() <= 256, "{warning}");
+    let more: Vec<&str> =
+        answer["warnings"].as_array().expect("warnings")[1..].iter().filter_map(Value::as_str).collect();
+    assert!(more[0].starts_with("next: ") && more[1].starts_with("digest sha256:"), "{more:?}");
 }
 
 #[tokio::test]

@@ -70,6 +70,42 @@ fn everything_is_there_and_bound_together() {
     assert!(groups.contains(&first["apiGroups"].to_string()), "{groups:?}");
 }
 
+/// The accounts that the installers of a few providers make, as `kustomize build` of their releases gives them (`serviceAccountName` of the
+/// Deployment): newer releases call them otherwise, and those of older ones run on.
+#[test]
+fn the_controllers_of_every_release_are_skipped_and_nobody_who_is_called_alike() {
+    let objects = printed(&[]);
+    let hooks = one(&objects, "ValidatingWebhookConfiguration");
+    let conditions = hooks["webhooks"][0]["matchConditions"].to_string();
+    let is_skipped = |account: &str| conditions.contains(&format!("'system:serviceaccount:{account}'"));
+    for account in [
+        // k0smotron of install.yaml, and v1.4.0 to v2.1.0 in three parts.
+        "k0smotron:k0smotron-controller-manager",
+        "k0smotron:k0smotron-controller-manager-bootstrap",
+        "k0smotron:k0smotron-controller-manager-control-plane",
+        "k0smotron:k0smotron-controller-manager-infrastructure",
+        // CAPOA.
+        "capoa-bootstrap-system:capoa-bootstrap-controller-manager",
+        "capoa-controlplane-system:capoa-controlplane-controller-manager",
+        // In-cluster addresses v0.1.0 to v1.0.3; Metal3's up to v1.9 and from v1.11.
+        "capi-ipam-in-cluster-system:capi-ipam-in-cluster-controller-manager",
+        "capm3-system:ipam-manager",
+        "metal3-ipam-system:ipam-manager",
+        // Hetzner v1.0.0 to v1.1.8.
+        "caph-system:caph-controller-manager",
+        // Canonical Kubernetes v0.1.1 and v0.6.1.
+        "cabpck-system:default",
+        "cabpck-system:cabpck-bootstrap-manager",
+        // Add-ons by Helm v0.6.4.
+        "caaph-system:caaph-controller-manager",
+    ] {
+        assert!(is_skipped(account), "{account}");
+    }
+    for account in ["k0smotron:default", "capoa-bootstrap-system:default", "caph-system:default", "default:default"] {
+        assert!(!is_skipped(account), "{account}");
+    }
+}
+
 /// Only one Secret can be read, and only one configuration be written.
 #[test]
 fn the_rights_of_its_own_certificate_are_for_one_object_each() {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::shapes::{is_secret_word, is_token, may_be_token};
+use crate::kinds::contract::SECRET;
 
 /// The ranges of `text` that are secret; they may overlap.
 pub(super) fn secrets(text: &str) -> Vec<Range<usize>> {
@@ -135,7 +136,7 @@ fn assignments(text: &str, found: &mut Vec<Range<usize>>) {
             let value = value_at(line, given, is_first(line, name.start));
             if matches!(line[value.clone()].trim(), "|" | ">" | "|-" | ">-" | "|+" | ">+") {
                 found.push(block_below(text, offset + line.len(), indent(line)));
-            } else if !is_harmless(&line[value.clone()]) {
+            } else if !is_harmless(&line[value.clone()]) && !is_said_of(&line[..name.start], &line[value.clone()]) {
                 at = value.end;
                 found.push(offset + value.start..offset + value.end);
             }
@@ -202,6 +203,18 @@ fn is_harmless(value: &str) -> bool {
         || value.starts_with("{{")
 }
 
+/// Whether a name is that of a Secret in a sentence of a report (`report/sentence.rs`), and what follows it says what becomes of that:
+/// `Secret fleet/demo-kubeconfig: is not known to be safe`.
+fn is_said_of(before: &str, value: &str) -> bool {
+    const SAYS: [&str; 7] = ["is", "replaces", "destroys", "reaches", "changes", "lands", "will"];
+    const PLACES: [&str; 3] = ["data.", "stringData.", "metadata."];
+    let mut words = before.rsplit(' ');
+    let in_namespace = words.next().is_some_and(|word| word.is_empty() || word.ends_with('/'));
+    in_namespace
+        && words.next() == Some(SECRET)
+        && (SAYS.contains(&value) || PLACES.iter().any(|place| value.starts_with(place) && !is_token(value)))
+}
+
 /// What is deeper than `indent` in the lines from `start` on.
 fn block_below(text: &str, start: usize, indent_above: usize) -> Range<usize> {
     let mut end = start;
@@ -262,6 +275,8 @@ mod tests {
             "git clone https://canary@host/repo",
             "-----BEGIN EC PRIVATE KEY-----\ncanary\n-----END EC PRIVATE KEY-----",
             "tls-key: |\n  canary\n  canary\nnext: 1",
+            "of Secret fleet/demo-kubeconfig: canary",
+            "ConfigMap fleet/db-password: canary is",
         ] {
             assert!(!left(text).contains("canary"), "{text} -> {}", left(text));
         }
@@ -287,6 +302,8 @@ mod tests {
             "spec.version \"v1.30.4\" -> \"v1.31.0\" replaces 3 Machines",
             "ssh://git@github.com/org/repo",
             "token-webhook-config-file=/etc/x",
+            "Secret fleet/demo-kubeconfig: is not known to be safe",
+            "rollgate hold: Secret demo-kubeconfig: data.value is not known to be safe",
         ] {
             assert_eq!(left(text), text);
         }

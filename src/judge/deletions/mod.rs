@@ -2,7 +2,9 @@
 
 mod owner;
 mod servers;
+mod users;
 
+use self::users::Need;
 use super::outcome::Outcome;
 use super::replicas;
 use super::stage::Stage;
@@ -11,7 +13,7 @@ use super::verdict::Answer;
 use super::waiting::pause;
 use super::waiting::side::Side;
 use crate::kinds::{Role, Typed, fields};
-use crate::model::{Action, Classified, Effect, Finding, Hold, Pair, Rollout, RuleId};
+use crate::model::{Classified, Effect, Finding, Hold, Pair, Rollout, RuleId};
 use crate::object::Key;
 use crate::providers::kind;
 use crate::tree::Value;
@@ -119,7 +121,8 @@ pub(crate) fn unhindered(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Del
 /// What one Machine was bootstrapped with goes.
 fn config(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion {
     let mut machines = fields::owned_by(key, old).filter(|owner| kind(owner).role == Role::Machine);
-    match machines.find(|machine| stage.after(machine).is_some()) {
+    let makes_use = |machine: &Key| stage.after(machine).is_some_and(|value| !users::is_going(stage, machine, &value));
+    match machines.find(makes_use) {
         Some(machine) => in_use(key, &format!("{machine} was made of it and still refers to it")),
         None => referred_to(stage, key),
     }
@@ -144,8 +147,11 @@ fn plain(effect: Effect, rule: RuleId, because: &str) -> Deletion {
 /// Something that others may refer to goes.
 fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     let referrers = stage.referrers(key);
-    if let Some(first) = referrers.iter().find(|reference| is_user(stage, &reference.from)) {
-        let from = &first.from;
+    let needing = |wanted: Need| {
+        let mut all = referrers.iter().map(|reference| &reference.from);
+        all.find(|from| users::need(stage, key, from) == wanted)
+    };
+    if let Some(from) = needing(Need::Lasting) {
         let because = match kind(from).role {
             role if role.is_workers() => format!(
                 "{from} still refers to it: Machines that run are untouched, but no new one can be made, also not in place of a broken one"
@@ -166,6 +172,13 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
     let unread = || topology::unread::class(stage, key).or_else(|| topology::unread::owners(stage, key));
     if let Some(because) = may_be_used_elsewhere.then(unread).flatten() {
         return in_use(key, &because);
+    }
+    if let Some(from) = needing(Need::UntilReplaced) {
+        let because = format!(
+            "{from} still refers to it, and its MachineDeployment names another template: until the rollout ends no lost Machine of {from} can be \
+             made anew"
+        );
+        return plain(Effect::None, RuleId::of("delete/old-template"), &because);
     }
     if key.known.is_felt_by_reference() {
         return plain(
@@ -190,13 +203,4 @@ fn in_use(key: &Key, because: &str) -> Deletion {
     let message = format!("{key} is removed, although {because}");
     let finding = Finding::new("removed-in-use", key.clone(), message);
     Deletion { findings: vec![finding], ..plain(Effect::Unknown, RuleId::of("delete/in-use"), because) }
-}
-
-/// Whether who refers to something will make Machines of it: a MachineSet does not that is empty or goes with its owner.
-fn is_user(stage: &Stage<'_>, from: &Key) -> bool {
-    if kind(from).role != Role::Set {
-        return true;
-    }
-    let is_gone = |owner: &Key| stage.pair(owner).is_some_and(|pair| pair.action == Action::Delete);
-    stage.after(from).is_none_or(|set| !fields::is_spent_set(from, &set, is_gone))
 }

@@ -34,6 +34,12 @@ pub(crate) static AFTER_INCLUSIVE: Since =
         }]);
 /// CoreDNS can be skipped in the webhook too.
 pub(crate) static SKIP_COREDNS: Since = capi("skip-coredns", 8, "the webhook heeds the annotation that skips CoreDNS");
+/// Old sets go on without their templates.
+pub(crate) static OLD_SETS_SCALE_DOWN: Since = capi(
+    "old-sets-scale-down",
+    8,
+    "a MachineSet whose MachineDeployment has moved on scales down although its templates are gone",
+);
 /// References are compared without their namespace.
 pub(crate) static REFERENCES_WITHOUT_NAMESPACE: Since =
     capi("references-without-namespace", 9, "MachineDeployments compare references without their namespace");
@@ -162,6 +168,7 @@ pub(crate) static ALL: &[&Since] = &[
     &LOCAL_MODE,
     &AFTER_INCLUSIVE,
     &SKIP_COREDNS,
+    &OLD_SETS_SCALE_DOWN,
     &REFERENCES_WITHOUT_NAMESPACE,
     &IN_PLACE_FIELDS,
     &MACHINE_NAMING,
