@@ -285,6 +285,9 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         };
+        if self.way.is_none() && super::hook::was_left(live, &self.world.host) {
+            self.doubt_left(&live.key);
+        }
         let base = self.base_of(&object.key);
         let is_untouched = !self.server.is_asked_about_all() && self.is_untouched(object, live, base);
         if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object, live) {

@@ -3,9 +3,12 @@
 //! Both are rendered in temporary worktrees, which are removed whatever happens. Policy, packs and pins come from the base, never
 //! from the change that is judged.
 
+mod artifacts;
+pub(crate) mod submodules;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
@@ -48,6 +51,10 @@ pub(crate) struct Trees {
     pub warnings: Vec<String>,
     /// The commits that are judged.
     pub range: Range,
+    /// The commit at which the change left the base.
+    start: String,
+    /// Submodules that could not be filled and are another commit in the change.
+    unfilled: OnceLock<Vec<PathBuf>>,
     /// The folder of the repository, as Git calls it and without links.
     top: PathBuf,
     real_top: PathBuf,
@@ -100,7 +107,22 @@ impl Trees {
     /// # Errors
     /// When a revision is not there, or they share no history.
     pub(crate) fn open(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
+        let trees = Self::open_bare(asked, observer)?;
+        trees.fill().map_err(Stop::usage)?;
+        Ok(trees)
+    }
+
+    /// The same without submodules, whose folders are empty then.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_bare(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
         opened(asked, observer).map(Arc::new).map_err(Stop::usage)
+    }
+
+    /// The commit at which the change left the base.
+    pub(crate) fn start(&self) -> &str {
+        &self.start
     }
 
     /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
@@ -172,7 +194,15 @@ impl Trees {
     pub(crate) fn named(&self, text: &str) -> String {
         let folder = self.worktrees.folder.path();
         let mut text = text.to_owned();
-        for (root, name) in [(&self.root, &self.base), (&self.old_root, &self.base), (&self.head_root, &self.head)] {
+        let [old, new] = self.artifacts();
+        let roots = [
+            (&old, &self.base),
+            (&new, &self.head),
+            (&self.root, &self.base),
+            (&self.old_root, &self.base),
+            (&self.head_root, &self.head),
+        ];
+        for (root, name) in roots {
             text = text.replace(&format!("{}/", root.display()), &format!("{name}:"));
             text = text.replace(&root.display().to_string(), name);
         }
@@ -277,6 +307,9 @@ impl Trees {
             input.name.clone_from(head);
         }
         input.unseen = Unseen::between(unseen.as_ref(), input.unseen.as_ref()).cloned();
+        if input.unseen.is_none() {
+            input.unseen = self.unfilled(new);
+        }
         Ok((live, input))
     }
 }
@@ -322,6 +355,8 @@ fn opened(WhichRevisions { base, head, at_tip }: WhichRevisions<'_>, observer: &
         root,
         warnings,
         range: Range { tip, head: head_commit },
+        start,
+        unfilled: OnceLock::new(),
         top,
         real_top,
         worktrees,
@@ -330,9 +365,32 @@ fn opened(WhichRevisions { base, head, at_tip }: WhichRevisions<'_>, observer: &
 
 /// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.
 fn commit(revision: &str) -> anyhow::Result<String> {
+    unambiguous(revision)?;
     let name = format!("{revision}^{{commit}}");
     git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])
         .map_err(|_| anyhow!("{revision} is not a revision of this repository; {}", fetch_of(revision)))
+}
+
+/// Refuses a short name that is both a tag and a branch of another commit: Git takes the tag (gitrevisions(7)), and whoever may push one
+/// would choose what a change is compared with.
+fn unambiguous(revision: &str) -> anyhow::Result<()> {
+    let names = ["tags", "heads", "remotes"].map(|kind| format!("refs/{kind}/{revision}"));
+    let found: Vec<(&str, String)> = names
+        .iter()
+        .filter_map(|name| {
+            let commit = format!("{name}^{{commit}}");
+            Some((name.as_str(), git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).ok()?))
+        })
+        .collect();
+    match found.as_slice() {
+        [(first, one), rest @ ..] => match rest.iter().find(|(_, other)| other != one) {
+            Some((other, _)) => bail!(
+                "{revision} is both {first} and {other}, which are not the same commit; say which one by its whole name"
+            ),
+            None => Ok(()),
+        },
+        [] => Ok(()),
+    }
 }
 
 /// The command that fetches a revision that is not there.
@@ -387,7 +445,9 @@ impl Worktrees {
     fn add(&self, name: &str, commit: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.path().join(name);
         let to = path.to_str().ok_or_else(|| anyhow!("{} is not text", path.display()))?;
-        git(&["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", to, commit])?;
+        // Of a sparse clone a new worktree would be as sparse (git `builtin/worktree.c`, `copy_sparse_checkout`).
+        let options = ["-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
+        git(&[&options[..], &["worktree", "add", "--quiet", "--detach", to, commit]].concat())?;
         Ok(path)
     }
 }
