@@ -35,6 +35,14 @@ pub(super) struct One {
     pub(super) unseen: Option<Unseen>,
 }
 
+impl One {
+    /// Whether two that are called the same are rendered from the same.
+    fn is_same(&self, other: &Self) -> bool {
+        let both = self.application.as_ref().ok().zip(other.application.as_ref().ok());
+        both.is_some_and(|(one, other)| one.sources == other.sources && one.differs_in_sources_alone(other))
+    }
+}
+
 /// Why it was not rendered.
 #[derive(Clone)]
 pub(super) struct Failed {
@@ -85,7 +93,10 @@ impl Side {
                 continue;
             }
             let (title, one) = look.one(&object, &home);
-            if side.found.contains_key(&title) {
+            if let Some(known) = side.found.get_mut(&title) {
+                if !known.is_same(&one) {
+                    known.application = Err("it stands there twice, and which one counts is not known".to_owned());
+                }
                 continue;
             }
             if side.found.len() > MOST {

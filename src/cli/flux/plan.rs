@@ -27,7 +27,7 @@ use crate::session::flux::{Charts, Rendered, Scratch, Tools, releases as read_re
 use crate::session::revisions::submodules::missing;
 use crate::session::{self, Source, Unseen, input};
 use crate::tree::Value;
-use crate::world::Unread;
+use crate::world::{Unread, WriteMethod};
 
 /// How a policy takes what was not seen.
 const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
@@ -73,7 +73,12 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
     let folder = Job {
         title: "of the folder itself".to_owned(),
         context: None,
-        common: CommonArgs { host: Some(HostKind::Flux), ..common.clone() },
+        // kustomize-controller applies, always (fluxcd/pkg `ssa/manager_apply.go`, `apply`).
+        common: CommonArgs {
+            host: Some(HostKind::Flux),
+            method: common.method.or(Some(WriteMethod::ServerSideApply)),
+            ..common.clone()
+        },
         new: is,
         before: Some((Arc::clone(&trees), was, true)),
         apart: Some(Arc::new(apart)),
@@ -219,8 +224,7 @@ impl Change<'_> {
             Some((_, Some(Err(failed)))) => return Err(Some(format!("in {}: {}", self.base, failed.why))),
             Some(_) => return Err(Some(format!("what it was in {} cannot be rendered", self.base))),
         };
-        let old = before.map_or_else(Bytes::new, |before| before.bytes.clone());
-        let new = after.bytes.clone();
+        let (old, new) = written(before, after, release);
         let unseen = self.unseen(title, was, now);
         let hidden = was.and_then(|was| self.hidden(was, now));
         if old == new && unseen.is_none() {
@@ -243,6 +247,7 @@ impl Change<'_> {
                 namespace: Some(release.target.clone()),
                 storage_namespace: Some(release.storage.clone()),
                 host: Some(HostKind::Flux),
+                method: self.common.method.or((!release.patches()).then_some(WriteMethod::ServerSideApply)),
                 ..self.common.clone()
             },
             new: Source::Given { name: name.clone(), bytes: new },
@@ -342,6 +347,24 @@ impl Change<'_> {
         };
         given.objects.iter().filter(is_only_theirs).map(|object| object.key.clone()).collect()
     }
+}
+
+/// What counts of both renders: of the definitions in `crds` those that an upgrade writes.
+fn written(before: Option<&Rendered>, after: &Rendered, release: &Release) -> (Bytes, Bytes) {
+    let Some(before) = before else { return (Bytes::new(), after.bytes.clone()) };
+    let (mut old, mut new) = (before.manifests.to_vec(), after.manifests.to_vec());
+    for (name, definition) in &after.definitions {
+        let was = before.definitions.get(name);
+        let (is_left, was) = (was.is_some() && !release.replaces_definitions(), was.map(Bytes::as_ref));
+        for (out, bytes) in [(&mut old, was), (&mut new, Some(definition.as_ref()))] {
+            // What is left as it is says nothing in either.
+            if let Some(bytes) = bytes.filter(|_| !is_left) {
+                out.push(b'\n');
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+    (old.into(), new.into())
 }
 
 /// Whether a text of an object names a group that is compared: then it may be a payload of somebody else too.
