@@ -143,6 +143,8 @@ pub(super) struct Run<'a> {
     pub(super) locator: Locator<'a>,
     /// The way of writing; `None` where new takes the place of old.
     pub(super) way: Option<WriteMethod>,
+    /// The field manager of what is applied.
+    pub(super) manager: &'static str,
     /// What came out so far.
     pub(super) out: Prediction,
     /// The application of Argo CD that writes, where it is known.
@@ -182,6 +184,10 @@ impl<'a> Run<'a> {
             world,
             locator,
             way,
+            manager: match method::is_kustomized(world) {
+                true => "kustomize-controller",
+                false => method::field_manager(world.host.kind),
+            },
             out,
             argo,
             blind,
@@ -230,6 +236,7 @@ impl<'a> Run<'a> {
             world: self.world,
             locator: self.locator,
             way: self.way,
+            manager: self.manager,
             out: Prediction { way: self.way, compared: objects.len(), ..Prediction::default() },
             argo: self.argo.clone(),
             blind: Vec::new(),
