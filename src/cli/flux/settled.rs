@@ -158,9 +158,9 @@ fn plain(document: &[u8]) -> anyhow::Result<Vec<u8>> {
     }
     let mut value = yaml::read_json(document, yaml::Span { start: 0, end: document.len() })?;
     let annotations = value.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    let Some(annotations) = annotations.filter(|map| OF_HELM.iter().any(|name| map.get(*name).is_some())) else {
+    let Some(annotations) = annotations.filter(|map| OF_HELM.iter().any(|name| map.get(name).is_some())) else {
         return Ok(document.to_vec());
     };
-    OF_HELM.iter().for_each(|name| drop(annotations.shift_remove(*name)));
+    OF_HELM.iter().for_each(|name| drop(annotations.shift_remove(name)));
     Ok(value.to_string().into_bytes())
 }
