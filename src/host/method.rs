@@ -2,8 +2,8 @@
 
 use super::argo::Application;
 use super::kinds;
+use crate::apiserver::fields::owners;
 use crate::host::HostKind;
-use crate::kinds::fields::label;
 use crate::world::{BaseKind, World, WriteMethod};
 
 /// The ways of writing that are possible, the likeliest first; more than one where it is not known.
@@ -35,17 +35,17 @@ fn patching(world: &World) -> Vec<WriteMethod> {
     }
 }
 
-/// Whether Flux writes by its kustomize-controller: the live objects have its labels, and none has those of helm-controller. It always applies
+/// Whether Flux writes by its kustomize-controller: it owns fields of the live objects, and helm-controller owns none. It always applies
 /// (kustomize-controller `internal/controller/kustomization_controller.go`, v1.9.4; fluxcd/pkg `ssa/manager_apply.go`, `apply`).
 pub(super) fn is_kustomized(world: &World) -> bool {
-    const NAMES: [&str; 2] = ["kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"];
+    const NAMES: [&str; 2] = ["kustomize-controller", "helm-controller"];
     if world.host.kind != Some(HostKind::Flux) || world.release.is_some() {
         return false;
     }
     let has = |name: &str| {
         let objects = world.live.objects().iter().filter(|object| kinds::is_compared(&object.key));
         let mut named = objects.filter(|object| object.may_say(name));
-        named.any(|object| object.value().is_ok_and(|value| label(&value, name).is_some()))
+        named.any(|object| object.value().is_ok_and(|value| owners(&value).iter().any(|owner| owner.manager == name)))
     };
     has(NAMES[0]) && !has(NAMES[1])
 }
