@@ -145,7 +145,7 @@ fn wanted(online: &Online<'_>, outcome: &WorldRead) -> BTreeMap<(GroupKind, Stri
         let namespace = object.key.namespace.as_deref().or(home).filter(|_| !kinds::is_cluster_wide(&object.key));
         let is_ending = namespace.is_some_and(|namespace| world.standing.ending.contains(namespace));
         let is_asked = asks_whose || applies || is_ending;
-        if !is_asked || matches!(role(object, host), Ok(Role::Hook | Role::Skipped)) {
+        if !is_asked || matches!(role(object, host), Ok(Role::Hook | Role::Skipped | Role::Left)) {
             continue;
         }
         let is_known =

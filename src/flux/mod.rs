@@ -7,6 +7,7 @@ pub(crate) mod published;
 #[cfg(test)]
 mod recorded;
 pub(crate) mod release;
+pub(crate) mod sourceignore;
 pub(crate) mod strvals;
 pub(crate) mod substitute;
 pub(crate) mod tree;

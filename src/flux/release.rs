@@ -169,6 +169,20 @@ impl Release {
         text(&self.value, pointer).filter(|text| !text.is_empty()).unwrap_or(default) != "Skip"
     }
 
+    /// Which definitions of the chart's `crds` an upgrade writes: `Create` leaves what is there, and none is ever removed (helm-controller
+    /// `internal/action/crds.go`, `applyCRDs`, v1.6.3).
+    #[must_use]
+    pub(crate) fn replaces_definitions(&self) -> bool {
+        text(&self.value, "/spec/upgrade/crds") == Some("CreateReplace")
+    }
+
+    /// Whether upgrades are patches whatever the release was written with. Else they may be applied, as what helm-controller installs is by
+    /// default (v1.6.3).
+    #[must_use]
+    pub(crate) fn patches(&self) -> bool {
+        text(&self.value, "/spec/upgrade/serverSideApply") == Some("disabled")
+    }
+
     /// Whether upgrades replace objects whole, where they are not applied.
     #[must_use]
     pub(crate) fn replaces(&self) -> bool {

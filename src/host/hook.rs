@@ -46,6 +46,8 @@ pub enum Role {
     Hook,
     /// Neither: a document whose hook has a time that Helm does not know is skipped.
     Skipped,
+    /// Neither written nor removed: Argo CD leaves what says `Skip` as it is.
+    Left,
     /// A hook or part of the release, by whether a post-renderer of Helm 4 takes its list apart first.
     Unclear,
 }
@@ -73,7 +75,13 @@ pub(crate) fn role_before(object: &Object, host: &Host, base: BaseKind) -> Resul
     if host.kind == Some(HostKind::Kubectl) || base == BaseKind::Release {
         return Ok(Role::Written);
     }
-    of_document(object, host.kind)
+    // Where its manifest goes, Argo CD removes it as any other.
+    of_document(object, host.kind).map(|role| if role == Role::Left { Role::Written } else { role })
+}
+
+/// Whether Argo CD neither wrote an object of an earlier manifest nor would have, so that what it said had no effect.
+pub(super) fn was_left(object: &Object, host: &Host) -> bool {
+    host.kind == Some(HostKind::Argocd) && of_document(object, host.kind).is_ok_and(|role| role == Role::Left)
 }
 
 /// Whether an object may be a hook of any host; where its text cannot be read it may be one.
@@ -85,7 +93,7 @@ pub(crate) fn may_be_hook(object: &Object) -> bool {
 
 /// Whether the host leaves an object of its stream out, but for what [`meeting`] says of it: a hook, or what Helm skips.
 pub(crate) fn is_left_out(object: &Object, host: &Host) -> bool {
-    role(object, host).is_ok_and(|role| matches!(role, Role::Hook | Role::Skipped))
+    role(object, host).is_ok_and(|role| matches!(role, Role::Hook | Role::Skipped | Role::Left))
 }
 
 /// The role of an object by its document, and by itself where the host takes lists apart first.
@@ -115,13 +123,58 @@ fn of_document(object: &Object, host: Option<HostKind>) -> Result<Role, LoadErro
 /// The role of one document.
 fn of_value(document: &Value, host: Option<HostKind>) -> Role {
     if host == Some(HostKind::Argocd) {
-        let is_hook = [HOOK, ARGO_HOOK].iter().any(|name| annotation(document, name).is_some());
-        return if is_hook { Role::Hook } else { Role::Written };
+        return of_argo(document);
     }
     match Hook::of(document) {
         None => Role::Written,
         Some(hook) if hook.events.iter().all(|event| EVENTS.contains(&event.as_str())) => Role::Hook,
         Some(_) => Role::Skipped,
+    }
+}
+
+/// The role of one document for Argo CD (gitops-engine `pkg/sync/hook/hook.go`, `IsHook` and `Skip`, `pkg/sync/hook/helm/hook.go`,
+/// `IsHook`, of argo-cd v3.5.1): what Helm 2 called `crd-install` is an object like any other.
+fn of_argo(document: &Value) -> Role {
+    match (annotation(document, ARGO_HOOK), annotation(document, HOOK)) {
+        (Some(_), _) if argo_types(document) == ["Skip"] => Role::Left,
+        (Some(_), _) => Role::Hook,
+        (None, Some(events)) if events != "crd-install" => Role::Hook,
+        _ => Role::Written,
+    }
+}
+
+/// When a hook of Argo CD runs: its own words, else those of Helm, of which each sync runs all (`pkg/sync/hook/hook.go`, `Types`;
+/// `pkg/sync/hook/helm/type.go`).
+fn argo_types(document: &Value) -> Vec<&'static str> {
+    const TYPES: [&str; 7] = ["PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreDelete", "PostDelete"];
+    let words = |name: &str| annotation(document, name).into_iter().flat_map(|text| text.split(',')).map(str::trim);
+    let own: Vec<&str> = words(ARGO_HOOK).filter_map(|word| TYPES.into_iter().find(|one| *one == word)).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    let of_helm = words(HOOK).filter_map(|word| match word {
+        "pre-install" | "pre-upgrade" => Some("PreSync"),
+        "post-install" | "post-upgrade" => Some("PostSync"),
+        _ => None,
+    });
+    of_helm.collect()
+}
+
+/// What a hook of Argo CD does to a live object of the same name: it is deleted first unless a policy says otherwise, in the words of
+/// Argo CD or of Helm (`pkg/sync/hook/delete_policy.go`).
+fn argo_meeting(document: &Value) -> Meeting {
+    // Those of a deletion run when the application goes.
+    let runs = argo_types(document).iter().any(|one| matches!(*one, "PreSync" | "Sync" | "PostSync" | "SyncFail"));
+    let words = |name: &str| annotation(document, name).into_iter().flat_map(|text| text.split(',')).map(str::trim);
+    let own = words(ARGO_POLICY).filter(|word| matches!(*word, "BeforeHookCreation" | "HookSucceeded" | "HookFailed"));
+    let of_helm = words(POLICY).filter(|word| matches!(*word, BEFORE | SUCCEEDED | "hook-failed"));
+    let policies: Vec<&str> = own.chain(of_helm).collect();
+    match runs {
+        false => Meeting::None,
+        true if policies.is_empty() || policies.iter().any(|one| matches!(*one, "BeforeHookCreation" | BEFORE)) => {
+            Meeting::Replaces
+        }
+        true => Meeting::Changes,
     }
 }
 
@@ -232,20 +285,8 @@ pub(super) fn meeting(
     way: Option<WriteMethod>,
 ) -> Result<Meeting, LoadError> {
     let own = hook.value()?;
-    if host.kind == Some(HostKind::Argocd)
-        && let Some(events) = annotation(&own, ARGO_HOOK)
-    {
-        let policy = annotation(&own, ARGO_POLICY).filter(|text| !text.trim().is_empty());
-        let replaces = policy.is_none_or(|text| text.split(',').any(|word| word.trim() == "BeforeHookCreation"));
-        let mut events = events.split(',').map(str::trim);
-        // Those of a deletion run when the application goes.
-        let is_idle = events.clone().any(|event| event == "Skip")
-            || events.all(|event| matches!(event, "PreDelete" | "PostDelete"));
-        return Ok(match is_idle {
-            true => Meeting::None,
-            false if replaces => Meeting::Replaces,
-            false => Meeting::Changes,
-        });
+    if host.kind == Some(HostKind::Argocd) {
+        return Ok(argo_meeting(&own));
     }
     // The list of an item is the hook where it says so; else Helm has taken it apart.
     let document = match &hook.carrier {
@@ -259,8 +300,6 @@ pub(super) fn meeting(
     let definition = document.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition");
     Ok(if found.has(BEFORE) && !definition {
         Meeting::Replaces
-    } else if host.kind == Some(HostKind::Argocd) {
-        Meeting::Changes
     } else if way != Some(WriteMethod::ServerSideApply) {
         // Helm creates, and the API server has one of that name already.
         Meeting::Fails
@@ -348,5 +387,21 @@ mod tests {
         assert_eq!(met(json!({ARGO_HOOK: "PostDelete,PostSync"})), Meeting::Replaces);
         assert_eq!(met(json!({HOOK: "pre-upgrade"})), Meeting::Replaces);
         assert_eq!(met(json!({HOOK: "pre-upgrade", POLICY: "hook-succeeded"})), Meeting::Changes);
+        // Every sync is an installation as much as an upgrade.
+        assert_eq!(met(json!({HOOK: "post-install"})), Meeting::Replaces);
+        assert_eq!(met(json!({HOOK: "pre-delete"})), Meeting::None);
+        assert_eq!(met(json!({HOOK: "pre-install", ARGO_POLICY: "HookFailed"})), Meeting::Changes);
+        assert_eq!(met(json!({ARGO_HOOK: "Skip,PreSync"})), Meeting::Replaces);
+    }
+
+    #[test]
+    fn argo_leaves_what_it_skips_and_knows_no_hook_of_definitions() {
+        let of =
+            |annotations: Value| of_value(&json!({"metadata": {"annotations": annotations}}), Some(HostKind::Argocd));
+        assert_eq!(of(json!({ARGO_HOOK: "Skip"})), Role::Left);
+        assert_eq!(of(json!({ARGO_HOOK: "Skip, PreSync"})), Role::Hook);
+        assert_eq!(of(json!({ARGO_HOOK: "PostDelete"})), Role::Hook);
+        assert_eq!(of(json!({HOOK: "crd-install"})), Role::Written);
+        assert_eq!(of(json!({HOOK: "pre-delete"})), Role::Hook);
     }
 }

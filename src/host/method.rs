@@ -1,6 +1,8 @@
 //! How the host is going to write: told, from the release record, or by the habits of the program.
 
 use super::argo::Application;
+use super::kinds;
+use crate::apiserver::fields::owners;
 use crate::host::HostKind;
 use crate::world::{BaseKind, World, WriteMethod};
 
@@ -28,8 +30,24 @@ fn patching(world: &World) -> Vec<WriteMethod> {
         // `--server-side=auto` takes the method of the last deployed revision (helm `pkg/action/upgrade.go`).
         (_, Some(recorded)) => vec![recorded],
         (Some(HostKind::Helm4 | HostKind::Flux), None) if first => vec![ServerSideApply],
+        (Some(HostKind::Flux), None) if is_kustomized(world) => vec![ServerSideApply],
         (_, None) => vec![MergePatch, ServerSideApply],
     }
+}
+
+/// Whether Flux writes by its kustomize-controller: it owns fields of the live objects, and helm-controller owns none. It always applies
+/// (kustomize-controller `internal/controller/kustomization_controller.go`, v1.9.4; fluxcd/pkg `ssa/manager_apply.go`, `apply`).
+pub(super) fn is_kustomized(world: &World) -> bool {
+    const NAMES: [&str; 2] = ["kustomize-controller", "helm-controller"];
+    if world.host.kind != Some(HostKind::Flux) || world.release.is_some() {
+        return false;
+    }
+    let has = |name: &str| {
+        let objects = world.live.objects().iter().filter(|object| kinds::is_compared(&object.key));
+        let mut named = objects.filter(|object| object.may_say(name));
+        named.any(|object| object.value().is_ok_and(|value| owners(&value).iter().any(|owner| owner.manager == name)))
+    };
+    has(NAMES[0]) && !has(NAMES[1])
 }
 
 /// The field manager under which the host applies.

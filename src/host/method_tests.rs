@@ -153,3 +153,22 @@ fn what_an_apply_empties_is_refused_unless_a_webhook_fills_it_in() {
         outcome(workers(json!({"remediation": {"maxInFlight": 1}})), owned, workers(json!({"remediation": {}})));
     assert_eq!(refused, [Effect::Rejected]);
 }
+
+#[test]
+fn what_kustomize_controller_applied_goes_with_its_manifest() {
+    let of = |label: &str, manager: &str| {
+        let mut live = deployment(json!({"replicas": 1, "dropped": 1}));
+        live["metadata"]["labels"] = json!({label: "apps"});
+        live["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Apply",
+            "apiVersion": "cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:dropped": {}}}}]);
+        let mut world = world(LiveKind::Cluster, BaseKind::Unknown, &[live], &[]);
+        world.host.kind = Some(HostKind::Flux);
+        let prediction = predicted(&[deployment(json!({"replicas": 1}))], &world);
+        let changed = |pair: &crate::compare::Pair| paths(pair).contains(&"spec.dropped".to_owned());
+        (prediction.pairs.iter().any(changed), prediction.others.len())
+    };
+    let kustomized = "kustomize.toolkit.fluxcd.io/name";
+    assert_eq!(of(kustomized, "kustomize-controller"), (true, 0));
+    assert_eq!(of(kustomized, "helm-controller").1, 1, "helm-controller owns what is there");
+    assert_eq!(of("helm.toolkit.fluxcd.io/name", "helm-controller").1, 1, "both ways are possible");
+}

@@ -66,3 +66,4 @@ pub use crate::world::{Host, HostKind, ServerSaid};
 pub(crate) use crate::world::{ReleaseName, ServerAnswer};
 pub(crate) use refusals::stops_before_writes;
 pub(crate) use standing::{contested, may_apply, other_manager};
+pub(crate) use stream::has_option;

@@ -143,6 +143,8 @@ pub(super) struct Run<'a> {
     pub(super) locator: Locator<'a>,
     /// The way of writing; `None` where new takes the place of old.
     pub(super) way: Option<WriteMethod>,
+    /// The field manager of what is applied.
+    pub(super) manager: &'static str,
     /// What came out so far.
     pub(super) out: Prediction,
     /// The application of Argo CD that writes, where it is known.
@@ -182,6 +184,10 @@ impl<'a> Run<'a> {
             world,
             locator,
             way,
+            manager: match method::is_kustomized(world) {
+                true => "kustomize-controller",
+                false => method::field_manager(world.host.kind),
+            },
             out,
             argo,
             blind,
@@ -230,6 +236,7 @@ impl<'a> Run<'a> {
             world: self.world,
             locator: self.locator,
             way: self.way,
+            manager: self.manager,
             out: Prediction { way: self.way, compared: objects.len(), ..Prediction::default() },
             argo: self.argo.clone(),
             blind: Vec::new(),
@@ -285,6 +292,9 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         };
+        if self.way.is_none() && super::hook::was_left(live, &self.world.host) {
+            self.doubt_left(&live.key);
+        }
         let base = self.base_of(&object.key);
         let is_untouched = !self.server.is_asked_about_all() && self.is_untouched(object, live, base);
         if is_untouched && !self.may_be_refused_again(object) && !stored::may_sort(object, live) {

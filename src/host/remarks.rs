@@ -116,6 +116,18 @@ impl Run<'_> {
         }
     }
 
+    /// Adds the doubt about an object that Argo CD skipped and writes from now on: of two renders nobody knows what is live.
+    pub(super) fn doubt_left(&mut self, key: &Key) {
+        self.out.doubts.push(Unread {
+            what: format!("what {key} becomes"),
+            why: "Argo CD left it alone (argocd.argoproj.io/hook: Skip) and writes it from now on, so all that its manifest said \
+                  meanwhile comes at once, which two renders do not show"
+                .to_owned(),
+            remedy: "compare its manifest with the cluster (--live cluster)".to_owned(),
+            keys: vec![key.clone()],
+        });
+    }
+
     /// How Argo CD writes an object, and what it sends; any other host does as it does with all objects. `None` where that
     /// cannot be told.
     pub(super) fn by_argo(

@@ -77,7 +77,7 @@ impl<'a> Run<'a> {
     /// With which name and power the host applies.
     pub(super) fn applier(&self) -> Applier<'static> {
         Applier {
-            manager: method::field_manager(self.world.host.kind),
+            manager: self.manager,
             adopts_updates: method::adopts_updates(self.world),
             migrates: method::migrates(self.world.host.kind),
             force: method::forces(self.world),

@@ -63,6 +63,12 @@ pub(super) fn sort<'a>(stream: &'a Inventory, host: &Host) -> Result<Sorted<'a>,
                 sorted.rest.push(object.key.clone());
                 continue;
             }
+            Role::Left => {
+                sorted.rest.push(object.key.clone());
+                // It has a target, so that nothing removes it.
+                sorted.written.insert(&object.key);
+                continue;
+            }
             Role::Hook => {
                 sorted.rest.push(object.key.clone());
                 if !foreign {
@@ -113,7 +119,7 @@ pub(super) fn is_kept(live: &Object, host: Option<HostKind>) -> Result<bool, Loa
 }
 
 /// Whether an object asks Argo CD for one way of writing (gitops-engine `pkg/sync/resource/annotations.go`).
-pub(super) fn has_option(object: &Value, option: &str) -> bool {
+pub(crate) fn has_option(object: &Value, option: &str) -> bool {
     annotation(object, ARGO_OPTIONS).is_some_and(|text| text.split(',').any(|word| word.trim() == option))
 }
 

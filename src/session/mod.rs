@@ -18,6 +18,7 @@ pub(crate) mod packs;
 mod pins;
 pub(crate) mod policy;
 pub(crate) mod process;
+pub(crate) mod reach;
 mod read;
 mod releases;
 pub(crate) mod revisions;

@@ -3,13 +3,18 @@
 //! Both are rendered in temporary worktrees, which are removed whatever happens. Policy, packs and pins come from the base, never
 //! from the change that is judged.
 
+mod artifacts;
+mod names;
+pub(crate) mod submodules;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 
+use self::names::{commit, merge_base};
 use super::input::{self, Input};
 use super::policy::is_object;
 use super::source::{Source, Tree};
@@ -49,6 +54,10 @@ pub(crate) struct Trees {
     pub warnings: Vec<String>,
     /// The commits that are judged.
     pub range: Range,
+    /// The commit at which the change left the base.
+    start: String,
+    /// Submodules that could not be filled and are another commit in the change.
+    unfilled: OnceLock<Vec<PathBuf>>,
     /// The folder of the repository, as Git calls it and without links.
     top: PathBuf,
     real_top: PathBuf,
@@ -121,7 +130,22 @@ impl Trees {
     /// # Errors
     /// When a revision is not there, or they share no history.
     pub(crate) fn open(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
+        let trees = Self::open_bare(asked, observer)?;
+        trees.fill().map_err(Stop::usage)?;
+        Ok(trees)
+    }
+
+    /// The same without submodules, whose folders are empty then.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_bare(asked: WhichRevisions<'_>, observer: &dyn Observer) -> Result<Arc<Self>, Stop> {
         opened(asked, observer).map(Arc::new).map_err(Stop::usage)
+    }
+
+    /// The commit at which the change left the base.
+    pub(crate) fn start(&self) -> &str {
+        &self.start
     }
 
     /// The policy of the base: the one that was told, as it stands there, else the nearest `rollgate.yaml` above the folder. What
@@ -193,7 +217,15 @@ impl Trees {
     pub(crate) fn named(&self, text: &str) -> String {
         let folder = self.worktrees.folder.path();
         let mut text = text.to_owned();
-        for (root, name) in [(&self.root, &self.base), (&self.old_root, &self.base), (&self.head_root, &self.head)] {
+        let [old, new] = self.artifacts();
+        let roots = [
+            (&old, &self.base),
+            (&new, &self.head),
+            (&self.root, &self.base),
+            (&self.old_root, &self.base),
+            (&self.head_root, &self.head),
+        ];
+        for (root, name) in roots {
             text = text.replace(&format!("{}/", root.display()), &format!("{name}:"));
             text = text.replace(&root.display().to_string(), name);
         }
@@ -298,6 +330,9 @@ impl Trees {
             input.name.clone_from(head);
         }
         input.unseen = Unseen::between(unseen.as_ref(), input.unseen.as_ref()).cloned();
+        if input.unseen.is_none() {
+            input.unseen = self.unfilled(new);
+        }
         Ok((live, input))
     }
 }
@@ -343,52 +378,12 @@ fn opened(WhichRevisions { base, head, at_tip }: WhichRevisions<'_>, observer: &
         root,
         warnings,
         range: Range { tip, head: head_commit },
+        start,
+        unfilled: OnceLock::new(),
         top,
         real_top,
         worktrees,
     })
-}
-
-/// The commit that a revision means. Named as a commit, so that a revision that looks like an option is none.
-fn commit(revision: &str) -> anyhow::Result<String> {
-    let name = format!("{revision}^{{commit}}");
-    git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name])
-        .map_err(|_| anyhow!("{revision} is not a revision of this repository; {}", fetch_of(revision)))
-}
-
-/// The command that fetches a revision that is not there.
-fn fetch_of(revision: &str) -> String {
-    if revision.contains(['~', '^', ':', '@', '{']) {
-        return "fetch the branch that it starts from first".to_owned();
-    }
-    let remotes = git(&["remote"]).unwrap_or_default();
-    let mut names = remotes.lines();
-    let split = revision.split_once('/').filter(|(remote, _)| remotes.lines().any(|name| name == *remote));
-    match (split, names.next()) {
-        (Some((remote, branch)), _) => {
-            format!("run: git fetch {remote} +refs/heads/{branch}:refs/remotes/{remote}/{branch}")
-        }
-        (None, Some(remote)) => format!("run: git fetch {remote} +refs/heads/{revision}:refs/heads/{revision}"),
-        (None, None) => "and it has no remote to fetch it from".to_owned(),
-    }
-}
-
-/// The commit at which a change left its target branch.
-fn merge_base(base: &str, tip: &str, head: &str, head_commit: &str) -> anyhow::Result<String> {
-    if let Ok(start) = git(&["merge-base", tip, head_commit])
-        && !start.is_empty()
-    {
-        return Ok(start);
-    }
-    if git(&["rev-parse", "--is-shallow-repository"]).is_ok_and(|answer| answer == "true") {
-        let remotes = git(&["remote"]).unwrap_or_default();
-        let remote = remotes.lines().next().unwrap_or("origin");
-        bail!(
-            "this clone is shallow, and where {head} left {base} lies deeper; run: git fetch --unshallow {remote} \
-             (in GitLab CI set GIT_DEPTH: 0, in GitHub Actions fetch-depth: 0)"
-        );
-    }
-    bail!("{head} and {base} have no commit in common; --base-tip compares with the tip of {base}")
 }
 
 /// Temporary worktrees of the repository that the program runs in.
@@ -408,7 +403,9 @@ impl Worktrees {
     fn add(&self, name: &str, commit: &str) -> anyhow::Result<PathBuf> {
         let path = self.folder.path().join(name);
         let to = path.to_str().ok_or_else(|| anyhow!("{} is not text", path.display()))?;
-        git(&["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", to, commit])?;
+        // Of a sparse clone a new worktree would be as sparse (git `builtin/worktree.c`, `copy_sparse_checkout`).
+        let options = ["-c", "core.hooksPath=/dev/null", "-c", "core.sparseCheckout=false"];
+        git(&[&options[..], &["worktree", "add", "--quiet", "--detach", to, commit]].concat())?;
         Ok(path)
     }
 }

@@ -110,9 +110,126 @@ fn a_source_that_is_elsewhere_counts_where_the_application_changes() {
     assert!(ran.stdout.contains("chart fleet of a registry"), "{}", ran.stdout);
     // Where it is told to be this repository although no remote says so.
     let program = repository(&HERE.replace("git.example.com", "mirror.example.com"));
-    let newest = |more: &[&str]| changed(&program, "manifests/md.yaml", &newer, more).code;
-    assert_eq!(newest(&[]), Some(0), "its address is that of another repository, and it does not change");
-    assert_eq!(newest(&["--repo-source", "argocd/edge"]), Some(3));
+    assert_eq!(changed(&program, "README", "a", &[]).code, Some(0), "nothing that it may read changes");
+    let newest = |more: &[&str]| changed(&program, "manifests/md.yaml", &newer, more);
+    let ran = newest(&[]);
+    assert_eq!(ran.code, Some(4), "a mirror may be this repository: {}", ran.stdout);
+    assert!(ran.stdout.contains("argocd/edge"), "{}", ran.stdout);
+    assert_eq!(newest(&["--repo-source", "argocd/edge"]).code, Some(3));
+    let program = repository(&HERE.replace("telco/fleet", "telco/other"));
+    assert_eq!(changed(&program, "manifests/md.yaml", &newer, &[]).code, Some(0), "it is another one of the same host");
+}
+
+#[test]
+fn of_several_sources_those_that_are_here_count() {
+    let newer = MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0");
+    let program = repository(HERE);
+    git(&program, &["checkout", "--quiet", "main"]);
+    let chart = "{repoURL: 'https://charts.example.com', chart: x, targetRevision: 1.0.0}";
+    let several = |sources: &str| format!("  sources: [{sources}]\n");
+    program.file("apps/edge.yaml", &application("path: gone", &several(&format!("{{{HERE}}}, {chart}"))));
+    git(&program, &["commit", "--quiet", "--all", "--message", "several"]);
+    git(&program, &["checkout", "--quiet", "-B", "change"]);
+    assert_eq!(changed(&program, "README", "a", &[]).code, Some(0));
+    let ran = changed(&program, "manifests/md.yaml", &newer, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    // Beside several the single one is ignored, so what it renders goes.
+    let program = repository(HERE);
+    program.file("manifests/below/c.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
+    let several = several(&format!("{{{}}}", HERE.replace("path: manifests", "path: manifests/below")));
+    let ran = changed(&program, "apps/edge.yaml", &application(HERE, &several), &[]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("MachineDeployment ns/md"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_application_that_moves_to_another_tree_is_undecided_and_its_labels_change_nothing() {
+    let newer = MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0");
+    let program = repository(HERE);
+    git(&program, &["branch", "stable", "main"]);
+    for (source, code) in [
+        (HERE.replace("HEAD", "stable"), 4),
+        (HERE.replace("HEAD", "main"), 0),
+        (HERE.replace("https://git.example.com/telco/fleet.git", "ssh://git@git.example.com/telco/fleet"), 0),
+    ] {
+        let ran = changed(&program, "apps/edge.yaml", &application(&source, ""), &[]);
+        assert_eq!(ran.code, Some(code), "{source}: {}{}", ran.stdout, ran.stderr);
+        assert!(code == 0 || ran.stdout.contains("it moves from"), "{}", ran.stdout);
+    }
+    for metadata in ["labels: {a: b}", "annotations: {argocd.argoproj.io/sync-wave: '1'}", "finalizers: [a.b/c]"] {
+        let program = repository(HERE);
+        let labelled = application(HERE, "").replace("namespace: argocd", &format!("namespace: argocd, {metadata}"));
+        assert_eq!(changed(&program, "apps/edge.yaml", &labelled, &[]).code, Some(0), "{metadata}");
+        assert_eq!(changed(&program, "manifests/md.yaml", &newer, &[]).code, Some(3), "{metadata}");
+    }
+}
+
+#[test]
+fn what_an_application_renders_is_followed_where_it_renders_again() {
+    let newer = MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0");
+    let program = repository(HERE);
+    git(&program, &["checkout", "--quiet", "main"]);
+    std::fs::create_dir_all(program.home().join("children")).expect("a folder");
+    std::fs::rename(program.home().join("apps/edge.yaml"), program.home().join("children/edge.yaml")).expect("a file");
+    let root = application(&HERE.replace("path: manifests", "path: children"), "").replace("name: edge", "name: root");
+    program.file("apps/root.yaml", &root);
+    git(&program, &["add", "--all"]);
+    git(&program, &["commit", "--quiet", "--message", "an app of apps"]);
+    git(&program, &["checkout", "--quiet", "-B", "change"]);
+    let ran = changed(&program, "README", "a", &[]);
+    assert!(ran.code == Some(0) && ran.stdout.contains("2 of the Applications render the same"), "{}", ran.stdout);
+    assert_eq!(changed(&program, "manifests/md.yaml", &newer, &[]).code, Some(3));
+    // A set is not expanded: it is undecided where a path that it names changes.
+    let program = repository(HERE);
+    git(&program, &["checkout", "--quiet", "main"]);
+    let set = format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: set, namespace: argocd}}\nspec:\n  generators: \
+         [{{list: {{elements: [{{n: a}}]}}}}]\n  template: {{metadata: {{name: '{{{{n}}}}'}}, spec: {{source: {{{HERE}}}}}}}\n"
+    );
+    program.file("apps/edge.yaml", &set);
+    git(&program, &["commit", "--quiet", "--all", "--message", "a set"]);
+    git(&program, &["checkout", "--quiet", "-B", "change"]);
+    assert_eq!(changed(&program, "README", "a", &[]).code, Some(0));
+    let ran = changed(&program, "manifests/md.yaml", &newer, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("ApplicationSet argocd/set"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_sync_deletes_and_makes_anew_counts_beside_what_changes() {
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns}\ndata: {a: b}\n";
+    for (annotation, more, code) in [
+        ("helm.sh/hook: pre-install", "", 3),
+        ("helm.sh/hook: pre-delete", "", 0),
+        ("argocd.argoproj.io/sync-options: 'Replace=true,Force=true'", "", 4),
+        ("argocd.argoproj.io/sync-options: 'Force=true'", "", 0),
+        (
+            "argocd.argoproj.io/sync-options: 'Replace=true,Force=true'",
+            "  syncPolicy: {syncOptions: [ApplyOutOfSyncOnly=true]}\n",
+            0,
+        ),
+    ] {
+        let program = repository(HERE);
+        git(&program, &["checkout", "--quiet", "main"]);
+        program.file("apps/edge.yaml", &application(HERE, more));
+        let md = MACHINE_DEPLOYMENT.replace("namespace: ns", &format!("namespace: ns, annotations: {{{annotation}}}"));
+        program.file("manifests/md.yaml", &md);
+        program.file("manifests/c.yaml", other);
+        git(&program, &["add", "--all"]);
+        git(&program, &["commit", "--quiet", "--message", "annotated"]);
+        git(&program, &["checkout", "--quiet", "-B", "change"]);
+        let ran = changed(&program, "manifests/c.yaml", &other.replace("a: b", "a: c"), &[]);
+        assert_eq!(ran.code, Some(code), "{annotation}{more}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(changed(&program, "manifests/c.yaml", other, &[]).code, Some(0), "no sync: {annotation}");
+    }
+    // What is skipped stays as it is, and what is no longer skipped is written whole.
+    let skipped =
+        MACHINE_DEPLOYMENT.replace("namespace: ns", "namespace: ns, annotations: {argocd.argoproj.io/hook: Skip}");
+    let program = repository(HERE);
+    assert_eq!(changed(&program, "manifests/md.yaml", &skipped, &[]).code, Some(0));
+    git(&program, &["branch", "--force", "main", "change"]);
+    let ran = changed(&program, "manifests/md.yaml", MACHINE_DEPLOYMENT, &[]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod display;
 mod emptied;
 mod fleet;
 mod flux;
+mod flux_plan;
 mod formats;
 mod glass;
 mod helm_setup;

@@ -311,3 +311,69 @@ fn an_approval_in_the_change_counts_only_where_the_policy_of_the_base_says_so() 
         assert_eq!(judged(), Some(if of == "base" { 0 } else { 3 }));
     }
 }
+
+/// A folder of manifests and a file below it, with `change` checked out.
+fn manifests() -> Program {
+    let program = Program::new();
+    git(&program, &["init", "--quiet", "--initial-branch", "main"]);
+    std::fs::create_dir_all(program.home().join("m/below")).expect("a folder");
+    program.file("m/c.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
+    program.file("m/below/md.yaml", MACHINE_DEPLOYMENT);
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "base"]);
+    git(&program, &["checkout", "--quiet", "-b", "change"]);
+    program
+}
+
+#[test]
+fn a_sparse_clone_hides_nothing() {
+    let program = manifests();
+    program.file("m/below/md.yaml", &MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0"));
+    git(&program, &["commit", "--quiet", "--all", "--message", "change"]);
+    git(&program, &["sparse-checkout", "set", "--no-cone", "/m/c.yaml"]);
+    assert!(!program.home().join("m/below/md.yaml").exists(), "the clone is sparse");
+    let ran = plan(&program, &["m", "--base-ref", "main", "--policy", "none"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(!program.home().join("m/below/md.yaml").exists(), "the clone stays sparse");
+}
+
+#[test]
+fn what_changes_in_a_submodule_counts() {
+    let newer = MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0");
+    let (modules, program) = (manifests(), manifests());
+    git(&program, &["checkout", "--quiet", "main"]);
+    let from = modules.home().display().to_string();
+    git(&program, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "sub"]);
+    git(&program, &["commit", "--quiet", "--message", "a submodule"]);
+    git(&program, &["checkout", "--quiet", "-B", "change"]);
+    let inside = program.home().join("sub").display().to_string();
+    program.file("sub/m/below/md.yaml", &newer);
+    git(&program, &["-C", &inside, "commit", "--quiet", "--all", "--message", "newer"]);
+    git(&program, &["commit", "--quiet", "--all", "--message", "moved"]);
+    let asked = |path: &str| plan(&program, &[path, "--base-ref", "main", "--policy", "none"]);
+    let ran = asked("sub/m");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(asked("m").code, Some(0), "what is rendered lies beside it");
+    // Where the clone has it not, nobody knows what changes.
+    git(&program, &["submodule", "--quiet", "deinit", "--force", "sub"]);
+    program.file("c.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\n");
+    git(&program, &["add", "c.yaml"]);
+    git(&program, &["commit", "--quiet", "--message", "more"]);
+    let ran =
+        plan(&program, &["--base-ref", "main", "--policy", "none", "--render", "cat m/c.yaml sub/m/c.yaml; true"]);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("submodule sub changes") && asked("m").code == Some(0), "{}", ran.stdout);
+}
+
+#[test]
+fn a_name_that_is_a_tag_and_a_branch_is_refused() {
+    let program = repository();
+    let asked = |base: &str| plan(&program, &["--base-ref", base, "--render", RENDER]);
+    git(&program, &["tag", "v1", "main"]);
+    assert_eq!(asked("v1").code, Some(3), "a tag alone");
+    git(&program, &["tag", "main", "change"]);
+    let ran = asked("main");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("main is both refs/tags/main and refs/heads/main"), "{}", ran.stderr);
+    assert_eq!(asked("refs/heads/main").code, Some(3));
+}

@@ -104,7 +104,7 @@ fn outcome(case: &Case) -> (Outcome, String) {
         match role(object, &host) {
             Ok(Role::Written) => written.push(seen(object, with_text)),
             Ok(Role::Hook) => hooks.push(seen(object, with_text)),
-            Ok(Role::Skipped) => {}
+            Ok(Role::Skipped | Role::Left) => {}
             Ok(Role::Unclear) => return (Outcome::Unclear, String::new()),
             Err(error) => return (Outcome::Different, error.to_string()),
         }

@@ -1,6 +1,6 @@
 //! What an Application of Argo CD says of where its objects come from (Argo CD `pkg/apis/application/v1alpha1/types.go`).
 
-use crate::kinds::fields::{list, text};
+use crate::kinds::fields::{annotation, list, text};
 use crate::object::Object;
 use crate::tree::Value;
 
@@ -31,30 +31,34 @@ impl Application {
         object.key.group == GROUP && object.key.kind == KIND
     }
 
-    /// Reads one.
+    /// Reads one; `home` is the namespace of an object that names none. Several sources stand for the single one (`GetSources`, v3.5.1).
     ///
     /// # Errors
     /// Why it cannot be rendered, whatever its sources are.
-    pub(super) fn read(object: &Object) -> Result<Self, String> {
+    pub(super) fn read(object: &Object, home: &str) -> Result<Self, String> {
         let value = object.value().map_err(|error| error.to_string())?;
         if value.pointer("/spec/sourceHydrator").is_some() {
             return Err("spec.sourceHydrator renders it into another branch".to_owned());
         }
-        let single = value.pointer("/spec/source").cloned();
-        let sources: Vec<Value> = single.into_iter().chain(list(&value, "/spec/sources").cloned()).collect();
+        let mut sources: Vec<Value> = list(&value, "/spec/sources").cloned().collect();
+        if sources.is_empty() {
+            sources.extend(value.pointer("/spec/source").cloned());
+        }
         if sources.is_empty() {
             return Err("it names no source".to_owned());
         }
         let spec = value.pointer("/spec").and_then(Value::as_object).into_iter().flat_map(|spec| spec.iter());
         let beside = spec.filter(|(name, _)| !matches!(name.as_str(), "source" | "sources"));
         let mut rest: Vec<(String, Value)> = beside.map(|(name, value)| (name.to_string(), value.clone())).collect();
-        rest.extend(value.pointer("/metadata").map(|metadata| ("metadata".to_owned(), metadata.clone())));
+        // Of its metadata only this says whether Argo CD looks at it.
+        let skips = annotation(&value, "argocd.argoproj.io/skip-reconcile") == Some("true");
+        rest.push(("skip-reconcile".to_owned(), skips.into()));
         rest.extend(value.pointer("/operation").map(|operation| ("operation".to_owned(), operation.clone())));
         rest.sort_by(|(one, _), (other, _)| one.cmp(other));
         let cluster = text(&value, "/spec/destination/server").or_else(|| text(&value, "/spec/destination/name"));
         Ok(Self {
             name: object.key.name.clone(),
-            home: object.key.namespace.clone().unwrap_or_else(|| "argocd".to_owned()),
+            home: object.key.namespace.clone().unwrap_or_else(|| home.to_owned()),
             target: text(&value, "/spec/destination/namespace").map(str::to_owned),
             elsewhere: cluster.filter(|cluster| !HERE.contains(cluster)).map(str::to_owned),
             sources,
@@ -74,9 +78,13 @@ impl Application {
 
     /// Whether Argo CD may replace or delete objects to write them, which no prediction knows of.
     pub(super) fn replaces(&self) -> bool {
+        self.has("Replace=true") || self.has("Force=true")
+    }
+
+    /// Whether its `syncOptions` have one.
+    pub(super) fn has(&self, option: &str) -> bool {
         let policy = self.rest.iter().find(|(name, _)| name == "syncPolicy").map(|(_, policy)| policy);
-        let options = policy.into_iter().flat_map(|policy| list(policy, "/syncOptions"));
-        options.filter_map(Value::as_str).any(|option| matches!(option, "Replace=true" | "Force=true"))
+        policy.into_iter().flat_map(|policy| list(policy, "/syncOptions")).any(|one| one.as_str() == Some(option))
     }
 }
 
@@ -91,7 +99,7 @@ mod tests {
         let stream = Stream::load(&bytes).expect("a stream");
         let object = stream.objects.objects().first().expect("an object").clone();
         assert!(Application::is_one(&object));
-        Application::read(&object)
+        Application::read(&object, "argocd")
     }
 
     fn with(spec: &str) -> Result<Application, String> {
@@ -118,5 +126,11 @@ mod tests {
         let forced = with("{source: {path: a}, syncPolicy: {syncOptions: [Replace=true]}}").expect("one");
         assert!(forced.replaces() && !one.replaces());
         assert!(with("{destination: {}}").expect_err("none").contains("no source"));
+        // A label decides nothing, an annotation that lets it rest does.
+        let text = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: edge, labels: {a: b}, annotations: {argocd.argoproj.io/skip-reconcile: 'SKIPS'}}\nspec: {source: {path: a}}\n";
+        let [no, none, yes] = ["no", "false", "true"].map(|word| read(&text.replace("SKIPS", word)).expect("one"));
+        assert!(no.differs_in_sources_alone(&none) && !no.differs_in_sources_alone(&yes));
+        let both = with("{source: {path: a}, sources: [{path: b}]}").expect("one");
+        assert_eq!(both.sources.len(), 1, "the single source is ignored beside several");
     }
 }

@@ -3,53 +3,25 @@
 
 mod application;
 mod render;
+mod side;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use bytes::Bytes;
 
 use self::application::Application;
-use self::render::{Nowhere, Run, Tools};
+use self::side::{Failed, Look, One, Side, tools};
 use super::args::{Colour, CommonArgs, PlanArgs};
-use super::flux::remotes;
 use super::releases::{self, Job};
 use super::{Outside, Stop};
 use crate::exit::Exit;
-use crate::host::HostKind;
-use crate::object::Key;
+use crate::host::{HostKind, has_option, kinds};
+use crate::object::{Key, Stream};
 use crate::pipeline::Apart;
-use crate::session::{Input, Observer, Source, Tree, Trees, Unseen, revisions};
+use crate::session::revisions::submodules::missing;
+use crate::session::{Source, Tree, Trees, Unseen, revisions};
 use crate::world::Unread;
-
-/// The Applications of one side, by their titles.
-type Found = BTreeMap<String, One>;
-
-/// An Application of one side, and what it renders.
-struct One {
-    key: Key,
-    application: Result<Application, String>,
-    rendered: Result<Bytes, Failed>,
-    /// What was not seen of it.
-    unseen: Option<Unseen>,
-}
-
-/// Why it was not rendered.
-#[derive(Clone)]
-struct Failed {
-    why: String,
-    /// Whether its sources are elsewhere, so that only the object itself says what changes.
-    is_elsewhere: bool,
-}
-
-/// One side of the change.
-struct Side {
-    input: Input,
-    found: Found,
-}
 
 /// Judges what is asked, where it names Applications of Argo CD; nothing where it names none.
 pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Option<Exit>, Stop> {
@@ -68,7 +40,9 @@ pub(super) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) ->
 fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<'_>) -> Result<Option<Exit>, Stop> {
     let root = revisions::git(&["rev-parse", "--show-toplevel"]).map_or_else(|_| PathBuf::from("."), PathBuf::from);
     let root = root.canonicalize().unwrap_or(root);
-    let side = Side::of(source, &tools(args), Tree::here(), &root, outside).map_err(Stop::usage)?;
+    // A file has the objects of one Application, so that what it renders is compared with nothing.
+    let look = Look { tools: &tools(args, None), tree: Tree::here(), root: &root, observer: outside };
+    let side = Side::of(source, &look, args.common.live == "cluster").map_err(Stop::usage)?;
     if side.found.is_empty() {
         return Ok(None);
     }
@@ -110,17 +84,23 @@ fn between(
     let trees = Trees::open(args.revisions.asked(base), outside)?;
     let mut common = args.common.clone();
     common.under(&trees)?;
-    let tools = tools(args);
+    let tools = tools(args, Some(base));
     let observer: &Outside<'_> = outside;
     let (old, new) = trees.on_both(|tree, root, _| {
         let source = source.within(tree).unwrap_or_else(|| Source::Given { name: source.name(), bytes: Bytes::new() });
-        Side::of(&source, &tools, tree, root, observer)
+        Side::of(&source, &Look { tools: &tools, tree, root, observer }, true)
     })?;
-    if old.found.is_empty() && new.found.is_empty() {
+    if [&old, &new].into_iter().all(|side| side.found.is_empty() && side.others.is_empty()) {
         return Ok(None);
     }
     let (mut apart, mut jobs, mut same) = (Apart::default(), Vec::new(), 0);
     for (title, now) in &new.found {
+        if let Some(module) = trees.lacks(&now.paths) {
+            let (why, remedy) = missing(module);
+            apart.judged.insert(now.key.clone());
+            apart.unread.push(Unread { remedy, ..unread(title, &why, &now.key) });
+            continue;
+        }
         match changed(now, old.found.get(title), base) {
             Ok(None) => {
                 same += 1;
@@ -128,6 +108,7 @@ fn between(
             }
             Ok(Some((app, before, after, unseen))) => {
                 apart.judged.insert(now.key.clone());
+                apart.unread.extend(recreated(app, &before, &after));
                 jobs.push(job(app, &common, (after, unseen), Some((Arc::clone(&trees), before))));
             }
             Err(Some(why)) => {
@@ -136,6 +117,12 @@ fn between(
             }
             Err(None) => {}
         }
+    }
+    apart.unread.extend(unfollowed(&old, &new));
+    for job in &mut jobs {
+        // An Application that another one renders is judged by itself.
+        let own = job.apart.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+        job.apart = Some(Arc::new(Apart { judged: apart.judged.clone(), ..own }));
     }
     let notes = (same > 0).then(|| format!("{same} of the Applications render the same in {base} and in the change"));
     let given = |side: &Side| Source::Given { name: side.input.name.clone(), bytes: side.input.text.bytes().clone() };
@@ -163,9 +150,18 @@ fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<
     let is_same_object = old.is_some_and(|(old, _)| old.sources == app.sources);
     let after = match &now.rendered {
         Ok(after) => after.clone(),
-        Err(failed) if failed.is_elsewhere && is_same_object => return Err(None),
-        Err(failed) => return Err(Some(failed.why.clone())),
+        Err(failed) => {
+            let is_same = is_same_object && old.is_some_and(|(_, before)| failed.stays(before));
+            return Err((!is_same).then(|| failed.why.clone()));
+        }
     };
+    if let Some(was) = was.filter(|was| was.origins != now.origins) {
+        let named = |one: &One| one.origins.iter().cloned().collect::<Vec<_>>().join(", ");
+        let (from, to) = (named(was), named(now));
+        return Err(Some(format!(
+            "it moves from {from} to {to}, which is another tree than the two that are compared"
+        )));
+    }
     let before = match old {
         None => Bytes::new(),
         Some((_, Ok(before))) => before.clone(),
@@ -179,6 +175,28 @@ fn changed<'a>(now: &'a One, was: Option<&'a One>, base: &str) -> Result<Option<
         return Err(Some("its syncOptions may replace objects whole, which is not predicted".to_owned()));
     }
     Ok(Some((app, before, after, unseen)))
+}
+
+/// Objects that a sync deletes and makes anew whether they change or not (argo-cd `gitops-engine/pkg/sync/sync_context.go`, `applyObject`,
+/// v3.5.1: the options count where the target or the live object has them). Without `ApplyOutOfSyncOnly` a sync writes all of its objects.
+fn recreated(app: &Application, before: &Bytes, after: &Bytes) -> Vec<Unread> {
+    let (Ok(before), Ok(after)) = (Stream::load(before), Stream::load(after)) else { return Vec::new() };
+    let mut out = Vec::new();
+    for object in after.objects.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
+        let Some(was) = before.objects.objects().iter().find(|was| was.key == object.key) else { continue };
+        let (Ok(now), Ok(was)) = (object.value(), was.value()) else { continue };
+        let has = |option: &str| [&now, &was].into_iter().any(|value| has_option(value, option));
+        if !has("Replace=true") || !has("Force=true") || now == was && app.has("ApplyOutOfSyncOnly=true") {
+            continue;
+        }
+        out.push(Unread {
+            what: format!("whether {} stays", object.key),
+            why: "it says Replace=true,Force=true, and a sync deletes such an object and makes it anew, whether it changes or not".to_owned(),
+            remedy: "take the options off in a change of its own, or say `unseen: {inside: warn}` in the policy".to_owned(),
+            keys: vec![object.key.clone()],
+        });
+    }
+    out
 }
 
 /// The job of an Application.
@@ -225,53 +243,16 @@ fn with_themselves(
     std::iter::once(itself).chain(jobs).collect()
 }
 
-impl Side {
-    /// Reads what is named in a tree, and renders its Applications.
-    fn of(
-        source: &Source,
-        tools: &Tools,
-        tree: Tree<'_>,
-        root: &Path,
-        observer: &dyn Observer,
-    ) -> anyhow::Result<Self> {
-        let input = source.render(tree, false, observer)?;
-        let stream = input.text.stream().map_err(|error| anyhow!("{}: {error}", input.name))?;
-        let mut found = Found::new();
-        for object in stream.objects.objects().iter().filter(|object| Application::is_one(object)) {
-            let application = Application::read(object);
-            let title = match &application {
-                Ok(app) => app.title(),
-                Err(_) => object.key.name.clone(),
-            };
-            let run = Run { tools, tree, root, observer, unseen: RefCell::default() };
-            let rendered = match &application {
-                Ok(app) => run
-                    .render(app)
-                    .map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") }),
-                Err(why) => Err(Failed { why: why.clone(), is_elsewhere: false }),
-            };
-            let unseen = Unseen::of_all(run.unseen.into_inner());
-            found.insert(title, One { key: object.key.clone(), application, rendered, unseen });
-        }
-        Ok(Self { input, found })
-    }
-}
-
-fn tools(args: &PlanArgs) -> Tools {
-    let listed =
-        revisions::git(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]).unwrap_or_default();
-    let branch = |name: &str| {
-        let of_remote = || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, branch)| branch.to_owned());
-        name.strip_prefix("refs/heads/").map(str::to_owned).or_else(of_remote)
+/// Objects that render from this repository and are not followed, where what they read of it changes and they do not.
+fn unfollowed(old: &Side, new: &Side) -> Vec<Unread> {
+    let changed = new.others.iter().filter(|(key, now)| old.others.get(key).is_some_and(|was| was != *now));
+    let one = |(key, _): (&Key, _)| Unread {
+        what: format!("what {key} brings"),
+        why: "what it renders from changes in this repository, and it is not rendered here".to_owned(),
+        remedy: "plan what it brings by itself, or say `unseen: {inside: warn}` in the policy".to_owned(),
+        keys: vec![key.clone()],
     };
-    Tools {
-        helm: args.source.helm.clone(),
-        helm_args: args.source.helm_arg.clone(),
-        kustomize: args.source.kustomize.clone(),
-        remotes: remotes(Path::new(".")),
-        own: args.places.repo_source.clone(),
-        branches: listed.lines().filter_map(branch).collect(),
-    }
+    changed.map(one).collect()
 }
 
 fn unread(title: &str, why: &str, key: &Key) -> Unread {

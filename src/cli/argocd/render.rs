@@ -2,6 +2,7 @@
 //! they are in this repository. What would be rendered otherwise there is an error that names it.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,9 @@ use tempfile::NamedTempFile;
 
 use super::application::Application;
 use crate::kinds::fields::{list, text};
-use crate::object::Files;
-use crate::session::flux::chart::{address, below};
-use crate::session::{Chart, Observer, Source, Tree, Unseen};
+use crate::object::{Files, Object};
+use crate::session::flux::chart::{Whose, address, below, whose};
+use crate::session::{Chart, Observer, Source, Tree, Unseen, reach};
 use crate::tree::Value;
 use crate::world::files;
 
@@ -54,6 +55,22 @@ pub(super) struct Tools {
     pub(super) own: Vec<String>,
     /// The branches of this repository.
     pub(super) branches: Vec<String>,
+    /// The branch that the change is for: `HEAD` and it are the tree that is rendered.
+    pub(super) base: Option<String>,
+}
+
+impl Tools {
+    /// Whether what an object renders from may be this repository, by the addresses that stand in it; where none does, by all that is known.
+    pub(super) fn may_be_own(&self, object: &Object) -> bool {
+        let Ok(value) = object.value() else { return true };
+        let urls = reach::addresses(&value);
+        urls.is_empty() || urls.iter().any(|url| whose(&self.remotes, url) != Whose::Other)
+    }
+
+    fn is_told(&self, app: &Application) -> bool {
+        let title = app.title();
+        self.own.iter().any(|own| *own == title || *own == app.name)
+    }
 }
 
 /// One rendering: with which tools, in which tree.
@@ -86,20 +103,45 @@ impl Run<'_> {
         Ok(Files::joined(parts).1)
     }
 
+    /// A digest of what of this repository it may be rendered from, where that cannot be done here; nothing where that is none.
+    pub(super) fn reads(&self, app: &Application) -> Option<String> {
+        let is_other = |source: &&Value| {
+            text(source, "/chart").is_none()
+                && (self.tools.is_told(app)
+                    || whose(&self.tools.remotes, text(source, "/repoURL").unwrap_or_default()) != Whose::Other)
+        };
+        // A plugin may read all of it.
+        let paths = |source: &Value| match source.pointer("/plugin") {
+            Some(_) => vec![PathBuf::from(".")],
+            None => reach::of_source(source),
+        };
+        reach::digest(self.root, app.sources.iter().filter(is_other).flat_map(paths))
+    }
+
+    /// Which repositories and revisions its sources are.
+    pub(super) fn origins(&self, app: &Application) -> BTreeSet<String> {
+        let of = |source: &Value| {
+            let revision = text(source, "/targetRevision").filter(|text| !text.is_empty()).unwrap_or("HEAD");
+            let revision = if self.tools.base.as_deref() == Some(revision) { "HEAD" } else { revision };
+            let address = address(text(source, "/repoURL").unwrap_or_default());
+            if self.tools.is_told(app) { revision.to_owned() } else { format!("{address} at {revision}") }
+        };
+        app.sources.iter().filter(|source| text(source, "/chart").is_none()).map(of).collect()
+    }
+
     /// Whether a source is this repository, at the revision that is rendered.
     fn is_here(&self, app: &Application, source: &Value) -> anyhow::Result<()> {
         if let Some(chart) = text(source, "/chart") {
             bail!(Nowhere(format!("chart {chart} of a registry is not read here")));
         }
         let url = text(source, "/repoURL").unwrap_or_default();
-        let title = app.title();
-        let is_told = self.tools.own.iter().any(|own| *own == title || *own == app.name);
-        if !is_told && !self.tools.remotes.iter().any(|remote| address(remote) == address(url)) {
+        let (title, is_told) = (app.title(), self.tools.is_told(app));
+        if !is_told && whose(&self.tools.remotes, url) != Whose::Own {
             bail!(Nowhere(format!(
                 "no remote of this repository is {url}; say --repo-source {title} where it is this repository"
             )));
         }
-        let revision = text(source, "/targetRevision").unwrap_or("HEAD");
+        let revision = text(source, "/targetRevision").filter(|text| !text.is_empty()).unwrap_or("HEAD");
         let is_branch = revision == "HEAD" || self.tools.branches.iter().any(|branch| branch == revision);
         ensure!(
             is_branch || is_told,
@@ -122,8 +164,9 @@ impl Run<'_> {
             (true, ..) => self.chart(app, source, &folder),
             (_, true, _) => self.kustomization(source, &folder),
             (.., true) => self.directory(source, &folder),
-            _ if folder.join("Chart.yaml").exists() => self.chart(app, source, &folder),
+            // Of both the kustomization counts, whose name is found later (argo-cd `util/app/discovery/discovery.go`, `Discover`, v3.5.1).
             _ if is_kustomization => self.kustomization(source, &folder),
+            _ if folder.join("Chart.yaml").exists() => self.chart(app, source, &folder),
             _ => self.directory(source, &folder),
         }
     }
@@ -186,6 +229,9 @@ impl Run<'_> {
         let inline = inline(helm)?;
         values.extend(inline.iter().map(|file| file.path().display().to_string()));
         let mut args = Vec::new();
+        if is("skipSchemaValidation") {
+            args.push("--skip-schema-validation".to_owned());
+        }
         if !is("skipCrds") {
             args.push("--include-crds".to_owned());
         }

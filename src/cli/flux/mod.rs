@@ -1,8 +1,14 @@
 //! `rollgate flux render`: what helm-controller will make of a HelmRelease, before anything is merged.
 
+mod build;
+mod found;
+mod moved;
 pub(super) mod plan;
 pub(super) mod post_renderers;
+mod settled;
 pub(super) mod values;
+mod variables;
+mod versions;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -82,7 +88,7 @@ pub struct RenderArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "What Flux reads")]
 pub struct PlaceArgs {
-    /// A GitRepository that is this repository; otherwise it is known by its address.
+    /// A GitRepository, or a source that is pushed from here, that is this repository; otherwise it is known by its address.
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
     pub repo_source: Vec<String>,
     /// A file with the ConfigMaps and Secrets that values come from.

@@ -11,42 +11,26 @@ use bytes::Bytes;
 use super::super::args::{Colour, CommonArgs, PlanArgs};
 use super::super::releases::{self, Job};
 use super::super::{Outside, Stop};
+use super::found::{self, Failed, Found, One};
 use super::walk::{LEFT_OUT, Side, Walk};
-use super::{remotes, told_charts};
+use super::{moved, remotes, settled, told_charts, versions};
 use crate::exit::Exit;
 use crate::flux::release::{self, Release};
-use crate::flux::values;
+use crate::flux::{SOURCES, values};
 use crate::host::HostKind;
 use crate::object::{Key, Object};
 use crate::pipeline::Apart;
 use crate::providers;
 use crate::session::Trees;
-use crate::session::flux::{Charts, Nowhere, Rendered, Run, Scratch, Tools, releases as read_releases};
-use crate::session::{self, Source, Tree, Unseen, input};
-use crate::world::Unread;
+use crate::session::flux::chart::Version;
+use crate::session::flux::{Charts, Rendered, Scratch, Tools, releases as read_releases};
+use crate::session::revisions::submodules::missing;
+use crate::session::{self, Source, Unseen, input};
+use crate::tree::Value;
+use crate::world::{Unread, WriteMethod};
 
 /// How a policy takes what was not seen.
 const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
-
-/// The HelmReleases of one side, by namespace and name.
-type Found = BTreeMap<String, One>;
-
-/// A HelmRelease of one side.
-struct One {
-    /// What it says; why it is none that can be rendered where it is none.
-    release: Result<Release, String>,
-    /// What it renders.
-    rendered: Option<Result<Rendered, Failed>>,
-    /// A digest of its chart, where that is of this repository.
-    chart: Option<String>,
-}
-
-/// Why it was not rendered.
-struct Failed {
-    why: String,
-    /// Whether its chart is elsewhere, so that only the object itself says what changes.
-    is_elsewhere: bool,
-}
 
 /// One side of the change, rendered.
 struct Looked {
@@ -56,7 +40,7 @@ struct Looked {
 
 pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let base = args.revisions.base_ref.as_deref().unwrap_or_default();
-    let trees = Trees::open(args.revisions.asked(base), outside)?;
+    let trees = Trees::open_bare(args.revisions.asked(base), outside)?;
     let mut common = args.common.clone();
     common.under(&trees)?;
     let tools = Tools {
@@ -72,17 +56,29 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
         scratch: Scratch::new(outside)?,
     };
     let (old, new) = both(args, &trees, &tools)?;
-    let (mut apart, jobs, notes) = Change { base, old: &old, new: &new, trees: &trees, common: &common }.jobs();
+    let (mut apart, jobs, mut notes) = Change { base, old: &old, new: &new, trees: &trees, common: &common }.jobs();
     apart.judged.extend(new.side.rendered.iter().cloned());
-    let streams = [("what Flux applies in the base", &old.side.stream), ("what Flux applies", &new.side.stream)];
-    let [was, is] = streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: bytes.clone().into() });
-    if input::is_empty(&new.side.stream) {
+    if let Some(module) = trees.lacks(&[".".into()]) {
+        let (why, remedy) = missing(module);
+        apart.unread.push(Unread { what: "what Flux applies of it".to_owned(), why, remedy, keys: Vec::new() });
+    }
+    let settled = settled::both(&old.side, &new.side).map_err(Stop::usage)?;
+    apart.unread.extend(settled.unread);
+    notes.extend(settled.notes);
+    if input::is_empty(&new.side.stream()) {
         return Err(Stop::usage(anyhow!("there is no manifest below what --flux names")));
     }
+    let streams = [("what Flux applies in the base", settled.old), ("what Flux applies", settled.new)];
+    let [was, is] = streams.map(|(name, bytes)| Source::Given { name: name.to_owned(), bytes: bytes.into() });
     let folder = Job {
         title: "of the folder itself".to_owned(),
         context: None,
-        common: CommonArgs { host: Some(HostKind::Flux), ..common.clone() },
+        // kustomize-controller applies, always (fluxcd/pkg `ssa/manager_apply.go`, `apply`).
+        common: CommonArgs {
+            host: Some(HostKind::Flux),
+            method: common.method.or(Some(WriteMethod::ServerSideApply)),
+            ..common.clone()
+        },
         new: is,
         before: Some((Arc::clone(&trees), was, true)),
         apart: Some(Arc::new(apart)),
@@ -100,12 +96,16 @@ fn both(args: &PlanArgs, trees: &Trees, tools: &Tools) -> Result<(Looked, Looked
     // What cannot be given is said before anything is rendered.
     drop(given()?);
     let sides = |without: &BTreeSet<Key>| {
-        trees.on_both(|tree, root, _| {
+        trees.on_artifacts(|tree, root, _| {
             let given = given().map_err(|stop| stop.error)?;
             Walk { tools, tree, root, without }.side(&args.flux, given)
         })
     };
     let (mut old, mut new) = sides(&BTreeSet::new())?;
+    if [&old, &new].into_iter().any(|side| recurses(side, tools)) {
+        trees.with_submodules().map_err(Stop::usage)?;
+        (old, new) = sides(&BTreeSet::new())?;
+    }
     let undone: BTreeSet<Key> = old.undone.keys().chain(new.undone.keys()).cloned().collect();
     if old.undone.keys().ne(new.undone.keys()) {
         let (again_old, again_new) = sides(&undone)?;
@@ -115,47 +115,30 @@ fn both(args: &PlanArgs, trees: &Trees, tools: &Tools) -> Result<(Looked, Looked
         };
         (old, new) = (why(again_old, &mut old), why(again_new, &mut new));
     }
+    settled::releases(&old, &mut new);
     let names: BTreeSet<String> = titles(&old)?.into_iter().collect();
     let (old, new) = (std::cell::RefCell::new(Some(old)), std::cell::RefCell::new(Some(new)));
-    trees.on_both(|tree, root, is_new| {
+    trees.on_artifacts(|tree, root, is_new| {
         let side = if is_new { new.take() } else { old.take() };
         let side = side.ok_or_else(|| anyhow!("a side was looked at twice"))?;
-        let found = rendered(&side, tools, tree, root, |title| is_new && !names.contains(title))?;
+        let found = found::rendered(&side, tools, tree, root, |title| is_new && !names.contains(title))?;
         Ok(Looked { side, found })
+    })
+}
+
+/// Whether this repository is served with its submodules.
+fn recurses(side: &Side, tools: &Tools) -> bool {
+    let is_one = |object: &&Object| object.key.group == SOURCES && object.key.kind == "GitRepository";
+    side.given.objects.iter().filter(is_one).any(|object| {
+        let recurses =
+            object.value().is_ok_and(|value| value.pointer("/spec/recurseSubmodules") == Some(&Value::Bool(true)));
+        recurses && tools.charts.is_own(side.given.namespace(&object.key), &object.key.name, &side.given).is_ok()
     })
 }
 
 fn titles(side: &Side) -> Result<Vec<String>, Stop> {
     let all = read_releases(&side.given).map_err(Stop::usage)?;
     Ok(all.into_iter().map(|one| one.map_or_else(|(title, _)| title, |release| release.title())).collect())
-}
-
-/// What the HelmReleases of a side render.
-fn rendered(
-    side: &Side,
-    tools: &Tools,
-    tree: Tree<'_>,
-    root: &Path,
-    is_first: impl Fn(&str) -> bool,
-) -> anyhow::Result<Found> {
-    let mut out = Found::new();
-    for one in read_releases(&side.given)? {
-        let release = match one {
-            Ok(release) => release,
-            Err((title, why)) => {
-                out.insert(title, One { release: Err(why), rendered: None, chart: None });
-                continue;
-            }
-        };
-        let title = release.title();
-        let run = Run { tools, given: &side.given, tree, root, first: is_first(&title) };
-        let rendered = run
-            .render(&release)
-            .map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") });
-        let chart = tools.charts.digest(&release, run);
-        out.insert(title, One { release: Ok(release), rendered: Some(rendered), chart });
-    }
-    Ok(out)
 }
 
 /// A change, both of its sides rendered.
@@ -178,6 +161,7 @@ impl Change<'_> {
                     if let Some(Ok(rendered)) = &now.rendered {
                         notes.extend(rendered.notes.iter().map(|note| format!("HelmRelease {title}: {note}")));
                     }
+                    notes.extend(job.as_ref().and_then(|_| self.waits(title, now)));
                     same += usize::from(job.is_none());
                     jobs.extend(job);
                 }
@@ -193,6 +177,7 @@ impl Change<'_> {
         for (key, why) in self.unrendered() {
             apart.unread.push(unread("Kustomization", &title_of(key), why, vec![key.clone()]));
         }
+        apart.unread.extend(moved::between(&self.old.side, &self.new.side));
         apart.judged.extend(self.sources(&apart));
         if same > 0 {
             notes.push(format!("{same} of the HelmReleases render the same in {} and in the change", self.base));
@@ -203,11 +188,11 @@ impl Change<'_> {
     /// The Kustomizations that were not rendered, of which not only the object itself says what changes.
     fn unrendered(&self) -> BTreeMap<&Key, &str> {
         let mut out = BTreeMap::new();
-        for (key, (why, is_own)) in self.new.side.undone.iter().chain(&self.old.side.undone) {
+        for (key, undone) in self.new.side.undone.iter().chain(&self.old.side.undone) {
             let both = [&self.old.side, &self.new.side].map(|side| side.undone.get(key));
-            let is_same = matches!(both, [Some((before, false)), Some((after, false))] if before == after);
-            if (*is_own || !is_same) && (why != LEFT_OUT || !out.contains_key(key)) {
-                out.insert(key, why.as_str());
+            let is_same = matches!(both, [Some(before), Some(after)] if after.stays(before));
+            if !is_same && (undone.why != LEFT_OUT || !out.contains_key(key)) {
+                out.insert(key, undone.why.as_str());
             }
         }
         out
@@ -239,11 +224,11 @@ impl Change<'_> {
             Some((_, Some(Err(failed)))) => return Err(Some(format!("in {}: {}", self.base, failed.why))),
             Some(_) => return Err(Some(format!("what it was in {} cannot be rendered", self.base))),
         };
-        let old = before.map_or_else(Bytes::new, |before| before.bytes.clone());
-        let new = after.bytes.clone();
+        let (old, new) = written(before, after, release);
         let unseen = self.unseen(title, was, now);
+        let hidden = was.and_then(|was| self.hidden(was, now));
         if old == new && unseen.is_none() {
-            return Ok(None);
+            return hidden.map_or(Ok(None), |why| Err(Some(why)));
         }
         if release.replaces() {
             return Err(Some("spec.upgrade.force may replace objects whole, which is not predicted".to_owned()));
@@ -262,12 +247,62 @@ impl Change<'_> {
                 namespace: Some(release.target.clone()),
                 storage_namespace: Some(release.storage.clone()),
                 host: Some(HostKind::Flux),
+                method: self.common.method.or((!release.patches()).then_some(WriteMethod::ServerSideApply)),
                 ..self.common.clone()
             },
             new: Source::Given { name: name.clone(), bytes: new },
             before: Some((Arc::clone(self.trees), Source::Given { name, bytes: old }, true)),
-            apart: Some(Arc::new(Apart { unread: unseen.into_iter().collect(), ..Apart::default() })),
+            apart: Some(Arc::new(Apart {
+                unread: {
+                    let hidden = hidden.map(|why| unread("HelmRelease", title, &why, keys(&self.new.side, title)));
+                    unseen.into_iter().chain(hidden).collect()
+                },
+                ..Apart::default()
+            })),
         }))
+    }
+
+    /// Whether one chart was told for both sides although the release names another one now.
+    fn is_one_for_both(&self, was: &One, now: &One) -> bool {
+        let (Ok(before), Ok(after)) = (&was.release, &now.release) else { return false };
+        let chart = |release: &Release| {
+            ["/spec/chart/spec", "/spec/chartRef"].map(|at| {
+                let mut chart = release.value.pointer(at).cloned().unwrap_or_default();
+                chart.as_object_mut().map(|chart| chart.shift_remove("interval"));
+                chart
+            })
+        };
+        now.told.is_some() && was.told == now.told && chart(before) != chart(after)
+    }
+
+    /// What of a HelmRelease two renders do not show: what ran before is older than the base, or what it renders renders from what changes.
+    fn hidden(&self, was: &One, now: &One) -> Option<String> {
+        if self.is_one_for_both(was, now) {
+            return Some(
+                "it names another chart or version, and one chart was told for both (--flux-chart)".to_owned(),
+            );
+        }
+        let is_bumped = |(was, now): &(&Version, &Version)| was.version != now.version;
+        let old = was.version.as_ref().zip(now.version.as_ref()).filter(is_bumped).map(|(was, _)| was);
+        if let Some(why) = old.and_then(|old| versions::older(self.trees, old, self.base)) {
+            return Some(why);
+        }
+        let mut both = now.brings.iter().filter_map(|(key, digest)| Some((key, digest, was.brings.get(key)?)));
+        let (key, ..) = both.find(|(_, now, was)| now != was)?;
+        Some(format!("it renders {key}, whose chart or folder changes in this repository, and that is not followed"))
+    }
+
+    /// What a person should know of a chart that changes and keeps its version.
+    fn waits(&self, title: &str, now: &One) -> Option<String> {
+        let was = self.old.found.get(title)?;
+        let (before, after) = (was.version.as_ref()?, now.version.as_ref()?);
+        (before.version == after.version && was.chart != now.chart).then(|| {
+            format!(
+                "HelmRelease {title}: its chart changes and its version {} does not, so Flux takes it up only with the next \
+                 version, or where the HelmChart changes (reconcileStrategy ChartVersion)",
+                after.version
+            )
+        })
     }
 
     /// What a chart that asks the cluster leaves unknown, where anything changes of what Helm renders it with.
@@ -286,7 +321,7 @@ impl Change<'_> {
         (!is_same || now.chart.is_none() && !failed.is_elsewhere).then(|| failed.why.clone())
     }
 
-    /// ConfigMaps and Secrets that only HelmReleases take values from which are judged here.
+    /// ConfigMaps and Secrets that only HelmReleases and Kustomizations take values from which are judged here.
     fn sources(&self, apart: &Apart) -> Vec<Key> {
         let mut used: BTreeMap<(String, String, String), bool> = BTreeMap::new();
         for (title, one) in self.new.found.iter().chain(&self.old.found) {
@@ -298,6 +333,12 @@ impl Change<'_> {
                 *used.entry((reference.kind, release.namespace.clone(), reference.name)).or_insert(true) &= is_judged;
             }
         }
+        for side in [&self.old.side, &self.new.side] {
+            for (key, is_rendered, (kind, name)) in side.variables() {
+                let namespace = key.namespace.clone().unwrap_or_default();
+                *used.entry((kind, namespace, name)).or_insert(true) &= is_rendered;
+            }
+        }
         let given = &self.new.side.given;
         let is_only_theirs = |object: &&Object| {
             let key = &object.key;
@@ -306,6 +347,24 @@ impl Change<'_> {
         };
         given.objects.iter().filter(is_only_theirs).map(|object| object.key.clone()).collect()
     }
+}
+
+/// What counts of both renders: of the definitions in `crds` those that an upgrade writes.
+fn written(before: Option<&Rendered>, after: &Rendered, release: &Release) -> (Bytes, Bytes) {
+    let Some(before) = before else { return (Bytes::new(), after.bytes.clone()) };
+    let (mut old, mut new) = (before.manifests.to_vec(), after.manifests.to_vec());
+    for (name, definition) in &after.definitions {
+        let was = before.definitions.get(name);
+        let (is_left, was) = (was.is_some() && !release.replaces_definitions(), was.map(Bytes::as_ref));
+        for (out, bytes) in [(&mut old, was), (&mut new, Some(definition.as_ref()))] {
+            // What is left as it is says nothing in either.
+            if let Some(bytes) = bytes.filter(|_| !is_left) {
+                out.push(b'\n');
+                out.extend_from_slice(bytes);
+            }
+        }
+    }
+    (old.into(), new.into())
 }
 
 /// Whether a text of an object names a group that is compared: then it may be a payload of somebody else too.

@@ -4,21 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use bytes::Bytes;
 
-use crate::flux::{KUSTOMIZATIONS, substitute};
-use crate::kinds::contract::{CONFIG_MAP, SECRET};
-use crate::kinds::fields::{annotation, label, list, text};
+use super::variables::{self, filled, variables};
+use crate::flux::KUSTOMIZATIONS;
+use crate::kinds::fields::{list, text};
 use crate::object::{Key, Object, Stream};
-use crate::session::flux::chart::below;
-use crate::session::flux::{Given, Tools, render};
-use crate::session::input;
-use crate::session::process::Ended;
-use crate::session::{Tree, Unobserved, source, tool};
-use crate::tree::{Map, Value, json};
-use crate::world::files;
-use crate::yaml;
+use crate::session::flux::chart::{Foreign, below};
+use crate::session::flux::{Given, Tools};
+use crate::session::{Tree, reach};
+use crate::tree::{Map, Value};
 
 /// Most Kustomizations of one repository: more is a mistake.
 const MOST: usize = 10_000;
@@ -54,12 +50,12 @@ const KNOWN: [&str; 22] = [
 pub(in crate::cli) struct Side {
     /// Every object, beside those that were given from elsewhere.
     pub(in crate::cli) given: Given,
-    /// The same as one stream.
-    pub(in crate::cli) stream: Vec<u8>,
+    /// The same as streams, each with the Kustomization that brings it; none where the folder itself does.
+    pub(in crate::cli) streams: Vec<(Option<Key>, Vec<u8>)>,
     /// The Kustomizations that are rendered.
     pub(in crate::cli) rendered: BTreeSet<Key>,
-    /// Those that are not, and why; and whether this repository may have changed what they render.
-    pub(in crate::cli) undone: BTreeMap<Key, (String, bool)>,
+    /// Those that are not, and why.
+    pub(in crate::cli) undone: BTreeMap<Key, Undone>,
 }
 
 /// A look through one side.
@@ -76,8 +72,30 @@ pub(in crate::cli) struct Walk<'w> {
 /// What is said of a Kustomization that the other side does not render.
 pub(super) const LEFT_OUT: &str = "the other side of the change does not render it";
 
-/// Why a Kustomization was not rendered, and whether this repository may have changed what it renders.
-type Undone = (String, bool);
+/// Why a Kustomization was not rendered.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Undone {
+    pub(super) why: String,
+    /// Whether it renders from this repository.
+    is_own: bool,
+    /// What it may be rendered from, as a digest, where that is of this repository or may be.
+    reads: Option<String>,
+}
+
+impl Undone {
+    /// Nothing of this repository changes what it renders.
+    fn elsewhere(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_own: false, reads: None }
+    }
+
+    /// Whether nothing changes that it may be rendered from, the object itself being the same.
+    pub(super) fn stays(&self, before: &Self) -> bool {
+        match self.reads {
+            Some(_) => self.reads == before.reads && self.is_own == before.is_own,
+            None => [self, before].iter().all(|one| !one.is_own && one.reads.is_none()) && self.why == before.why,
+        }
+    }
+}
 
 impl Walk<'_> {
     /// Everything below some folders.
@@ -85,7 +103,7 @@ impl Walk<'_> {
     /// # Errors
     /// When a folder or a manifest cannot be read.
     pub(in crate::cli) fn side(&self, paths: &[PathBuf], given: Given) -> anyhow::Result<Side> {
-        let mut side = Side { given, stream: Vec::new(), rendered: BTreeSet::new(), undone: BTreeMap::new() };
+        let mut side = Side { given, streams: Vec::new(), rendered: BTreeSet::new(), undone: BTreeMap::new() };
         let (mut queue, mut seen) = (VecDeque::new(), BTreeSet::new());
         for path in paths {
             let there = self.tree.there(path);
@@ -93,18 +111,18 @@ impl Walk<'_> {
                 continue;
             }
             self.tree.keeps(&there, path)?;
-            let parts = self.parts(path, &there)?.concat();
-            let (count, length, waiting) = (side.given.objects.len(), side.stream.len(), queue.len());
-            side.take(&parts, &mut queue)?;
+            let bytes = self.printed(self.parts(path, &there)?).with_context(|| path.display().to_string())?;
+            let (count, length, waiting) = (side.given.objects.len(), side.streams.len(), queue.len());
+            side.take(None, &bytes, &mut queue)?;
             let Some(object) = self.itself(&queue, &there) else { continue };
             // The Kustomization that applies this very folder, as `flux bootstrap` makes one: what it says counts.
             let key = side.whole(&object.key);
             match self.one(&key, &object, &side.given) {
                 Ok(bytes) => {
                     side.given.objects.truncate(count);
-                    side.stream.truncate(length);
+                    side.streams.truncate(length);
                     queue.truncate(waiting);
-                    side.take(&bytes, &mut queue)?;
+                    side.take(Some(&key), &bytes, &mut queue)?;
                     side.rendered.insert(object.key.clone());
                 }
                 Err(why) => drop(side.undone.insert(key.clone(), why)),
@@ -112,23 +130,43 @@ impl Walk<'_> {
             queue.retain(|one| one.key != object.key);
             seen.insert(key);
         }
-        while let Some(object) = queue.pop_front() {
-            let key = side.whole(&object.key);
-            if !seen.insert(key.clone()) {
-                bail!("{key} stands there twice, and which one counts is not known");
-            }
-            if seen.len() > MOST {
-                bail!("there are more than {MOST} Kustomizations");
-            }
-            match self.one(&key, &object, &side.given) {
-                Ok(bytes) => {
-                    side.take(&bytes, &mut queue).with_context(|| format!("what {key} renders"))?;
-                    side.rendered.insert(object.key.clone());
-                }
-                Err(why) => drop(side.undone.insert(key, why)),
-            }
-        }
+        self.follow(&mut side, queue, seen)?;
         Ok(side)
+    }
+
+    /// Renders the Kustomizations that wait, and those that they bring. One that lacks what another one may bring is tried again after the
+    /// others, as Flux does.
+    fn follow(&self, side: &mut Side, mut queue: VecDeque<Object>, mut seen: BTreeSet<Key>) -> anyhow::Result<()> {
+        let mut late: Vec<(Key, Object, Undone)> = Vec::new();
+        let mut again = BTreeSet::new();
+        loop {
+            let mut has_moved = false;
+            while let Some(object) = queue.pop_front() {
+                let key = side.whole(&object.key);
+                if !again.remove(&key) && !seen.insert(key.clone()) {
+                    bail!("{key} stands there twice, and which one counts is not known");
+                }
+                if seen.len() > MOST {
+                    bail!("there are more than {MOST} Kustomizations");
+                }
+                match self.one(&key, &object, &side.given) {
+                    Ok(bytes) => {
+                        let taken = side.take(Some(&key), &bytes, &mut queue);
+                        taken.with_context(|| format!("what {key} renders"))?;
+                        side.rendered.insert(object.key.clone());
+                        has_moved = true;
+                    }
+                    Err(why) if why.is_own => late.push((key, object, why)),
+                    Err(why) => drop(side.undone.insert(key, why)),
+                }
+            }
+            if !has_moved || late.is_empty() {
+                side.undone.extend(late.into_iter().map(|(key, _, why)| (key, why)));
+                return Ok(());
+            }
+            again.extend(late.iter().map(|(key, ..)| key.clone()));
+            queue.extend(late.drain(..).map(|(_, object, _)| object));
+        }
     }
 
     /// The Kustomization of this folder itself, if it is among those that it holds.
@@ -145,84 +183,52 @@ impl Walk<'_> {
     /// What a Kustomization renders, where the other side renders it too.
     fn one(&self, key: &Key, object: &Object, given: &Given) -> Result<Vec<u8>, Undone> {
         match self.without.contains(key) {
-            true => Err((LEFT_OUT.to_owned(), false)),
+            true => Err(Undone::elsewhere(LEFT_OUT)),
             false => self.kustomization(key, object, given),
         }
     }
 
-    /// The manifests of a folder, as kustomize-controller puts them together: what is a kustomization is built, and where the folder
-    /// is none every manifest below it counts (fluxcd/pkg `kustomize/kustomize_generator.go`).
-    fn parts(&self, path: &Path, there: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
-        if there.is_file() {
-            return Ok(vec![self.file(path, there)?]);
-        }
-        if source::is_kustomization(there) {
-            return Ok(vec![self.build(path, there)?]);
-        }
-        let mut out = Vec::new();
-        let mut built: Vec<PathBuf> = Vec::new();
-        for file in files::manifests(there)? {
-            if file.extension().is_none_or(|extension| extension != "yaml" && extension != "yml")
-                || built.iter().any(|folder| file.starts_with(folder))
-            {
-                continue;
-            }
-            let below = file.strip_prefix(there).unwrap_or(&file);
-            let folders = below.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
-            let outer: Vec<&Path> = folders.collect();
-            match outer.into_iter().rev().find(|folder| source::is_kustomization(&there.join(folder))) {
-                Some(folder) => {
-                    out.push(self.build(&path.join(folder), &there.join(folder))?);
-                    built.push(there.join(folder));
-                }
-                None => out.push(self.file(&path.join(below), &file)?),
-            }
-        }
-        Ok(out)
-    }
-
-    fn file(&self, path: &Path, there: &Path) -> anyhow::Result<Vec<u8>> {
-        self.tree.keeps(there, path)?;
-        let mut bytes = b"---\n".to_vec();
-        bytes.extend(std::fs::read(there).with_context(|| format!("cannot read {}", path.display()))?);
-        bytes.push(b'\n');
-        Ok(bytes)
-    }
-
-    /// What kustomize builds of a folder.
-    fn build(&self, path: &Path, there: &Path) -> anyhow::Result<Vec<u8>> {
-        self.tree.keeps(there, path)?;
-        let (mut command, verb) = source::kustomize(self.tools.kustomize.as_deref());
-        command.arg(there);
-        let what = format!("{verb} {}", path.display());
-        let Ended { status, stdout, stderr } =
-            tool::ran(command, self.tree.folder, (&what, source::NO_KUSTOMIZE), &Unobserved::default())?;
-        if !status.success() {
-            bail!("{what} failed ({status}): {}", tool::said(&stderr));
-        }
-        Ok([b"---\n", stdout.as_slice(), b"\n"].concat())
-    }
-
     /// What a Kustomization renders.
     fn kustomization(&self, key: &Key, object: &Object, given: &Given) -> Result<Vec<u8>, Undone> {
-        let value = object.value().map_err(|error| (error.to_string(), true))?;
+        let value = object.value().map_err(|error| Undone { why: error.to_string(), is_own: true, reads: None })?;
         let spec = value.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
-        let elsewhere = |why: &str| Err((why.to_owned(), false));
         if spec.get("suspend") == Some(&Value::Bool(true)) {
-            return elsewhere("it is suspended");
+            return Err(Undone::elsewhere("it is suspended"));
         }
         if spec.get("kubeConfig").is_some_and(Value::is_object) {
-            return elsewhere("it writes into another cluster (spec.kubeConfig)");
+            return Err(Undone::elsewhere("it writes into another cluster (spec.kubeConfig)"));
         }
         let namespace = key.namespace.clone().unwrap_or_default();
-        let word = |pointer: &str| text(&value, pointer).filter(|text| !text.is_empty());
+        let reads = || reach::digest(self.root, reach::of_object(object));
+        self.is_own(&value, &namespace, given).map_err(|foreign| Undone {
+            reads: if foreign.is_known { None } else { reads() },
+            ..Undone::elsewhere(foreign.why)
+        })?;
+        self.own(&spec, &value, &namespace, given).map_err(|error| Undone {
+            why: format!("{error:#}"),
+            is_own: true,
+            reads: reads().map(|digest| digest + &variables::data(&value, &namespace, given)),
+        })
+    }
+
+    /// Whether a Kustomization renders from this repository.
+    fn is_own(&self, value: &Value, namespace: &str, given: &Given) -> Result<(), Foreign> {
+        let word = |pointer: &str| text(value, pointer).filter(|text| !text.is_empty());
         let (kind, name) = (word("/spec/sourceRef/kind"), word("/spec/sourceRef/name").unwrap_or_default());
-        if kind != Some("GitRepository") {
-            return Err((format!("its source is {} {name}, which is not read here", kind.unwrap_or("none")), false));
+        let of = word("/spec/sourceRef/namespace").unwrap_or(namespace);
+        if kind == Some("GitRepository") {
+            return self.tools.charts.is_own(of, name, given);
         }
-        let of = word("/spec/sourceRef/namespace").unwrap_or(&namespace);
-        self.tools.charts.is_own(of, name, given).map_err(|why| (why, false))?;
-        self.own(&spec, &value, &namespace, given).map_err(|error| (format!("{error:#}"), true))
+        if self.tools.charts.is_told(of, name) {
+            return Ok(());
+        }
+        // The root of an artifact is nothing that tells where it comes from.
+        let is_root = word("/spec/path").is_none_or(|path| below(path).is_ok_and(|path| path == Path::new(".")));
+        let why = format!(
+            "its source is {} {name}, which is not read here; say --repo-source {of}/{name} where it is pushed from this repository",
+            kind.unwrap_or("none")
+        );
+        Err(Foreign { why, is_known: is_root })
     }
 
     /// What a Kustomization of this repository renders.
@@ -240,71 +246,16 @@ impl Walk<'_> {
         let bytes = self.layered(spec, value, parts)?;
         filled(&bytes, &variables(value, namespace, given)?)
     }
-
-    /// The fields of a Kustomization that change what its folder holds, by a kustomization over it.
-    fn layered(&self, spec: &Map, value: &Value, parts: Vec<Vec<u8>>) -> anyhow::Result<Vec<u8>> {
-        let is_set = |field: &str| match spec.get(field) {
-            None | Some(Value::Null) => false,
-            Some(Value::String(text)) => !text.is_empty(),
-            Some(Value::Array(items)) => !items.is_empty(),
-            Some(_) => true,
-        };
-        let fields = [
-            ("targetNamespace", "namespace"),
-            ("namePrefix", "namePrefix"),
-            ("nameSuffix", "nameSuffix"),
-            ("images", "images"),
-            ("patches", "patches"),
-        ];
-        if !fields.iter().any(|(field, _)| is_set(field)) && !is_set("commonMetadata") {
-            return Ok(parts.concat());
-        }
-        let mut kustomization = json!({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"});
-        for (field, name) in fields.into_iter().filter(|(field, _)| is_set(field)) {
-            kustomization[name] = spec[field].clone();
-        }
-        if list(value, "/spec/patches").any(|patch| patch.get("path").is_some()) {
-            bail!("a patch of it names a file, which Flux does not read");
-        }
-        let mut files = Vec::new();
-        for (at, part) in parts.into_iter().filter(|part| !input::is_empty(part)).enumerate() {
-            files.push((format!("part-{at}.yaml"), part));
-        }
-        kustomization["resources"] = files.iter().map(|(name, _)| json!(name)).collect();
-        let metadata = |kind: &str, field: &str| {
-            let map = value.pointer(&format!("/spec/commonMetadata/{field}")).filter(|map| map.is_object())?;
-            let one = json!({"apiVersion": "builtin", "kind": kind, "metadata": {"name": field}, field: map,
-                "fieldSpecs": [{"path": format!("metadata/{field}"), "create": true}]});
-            Some((format!("{field}.json"), one.to_string().into_bytes()))
-        };
-        let added: Vec<_> = [metadata("LabelTransformer", "labels"), metadata("AnnotationsTransformer", "annotations")]
-            .into_iter()
-            .flatten()
-            .collect();
-        kustomization["transformers"] = added.iter().map(|(name, _)| json!(name)).collect();
-        let folder = self.tools.scratch.folder()?;
-        for (name, bytes) in files.iter().chain(&added) {
-            render::write(&folder.path().join(name), bytes)?;
-        }
-        render::write(&folder.path().join("kustomization.yaml"), kustomization.to_string().as_bytes())?;
-        let (mut command, verb) = source::kustomize(self.tools.kustomize.as_deref());
-        command.arg(folder.path());
-        let ended = tool::ran(command, folder.path(), (&verb, source::NO_KUSTOMIZE), &Unobserved::default())?;
-        if !ended.status.success() {
-            bail!("{verb} failed ({}): {}", ended.status, tool::said(&ended.stderr));
-        }
-        Ok(ended.stdout)
-    }
 }
 
 impl Side {
     /// The whole name of an object.
-    fn whole(&self, key: &Key) -> Key {
+    pub(super) fn whole(&self, key: &Key) -> Key {
         key.in_namespace(Some(self.given.namespace(key).to_owned()))
     }
 
     /// Takes over a stream: its objects are given from now on, and its Kustomizations are still to be rendered.
-    fn take(&mut self, bytes: &[u8], queue: &mut VecDeque<Object>) -> anyhow::Result<()> {
+    fn take(&mut self, by: Option<&Key>, bytes: &[u8], queue: &mut VecDeque<Object>) -> anyhow::Result<()> {
         let stream = Stream::load(&Bytes::from(bytes.to_vec()))?;
         for object in stream.objects.objects() {
             if object.key.group == KUSTOMIZATIONS && object.key.kind == "Kustomization" {
@@ -312,69 +263,27 @@ impl Side {
             }
             self.given.objects.push(object.clone());
         }
-        self.stream.extend_from_slice(b"---\n");
-        self.stream.extend_from_slice(bytes);
-        self.stream.push(b'\n');
+        self.streams.push((by.cloned(), bytes.to_vec()));
         Ok(())
     }
-}
 
-/// The variables of a Kustomization: those of its sources in their order, its own last, without line breaks (fluxcd/pkg
-/// `kustomize/kustomize_varsub.go`).
-fn variables(value: &Value, namespace: &str, given: &Given) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut out = BTreeMap::new();
-    for source in list(value, "/spec/postBuild/substituteFrom") {
-        let (kind, name) = (text(source, "/kind").unwrap_or_default(), text(source, "/name").unwrap_or_default());
-        if !matches!(kind, CONFIG_MAP | SECRET) {
-            bail!("substituteFrom names no ConfigMap or Secret");
-        }
-        let data = given.data(kind, namespace, name).map_err(|why| anyhow!("{kind} {name} {why}"))?;
-        let Some(data) = data else {
-            if source.get("optional") == Some(&Value::Bool(true)) {
-                continue;
+    /// The sources of the variables of its Kustomizations, kind and name, and whether what takes them was rendered.
+    pub(super) fn variables(&self) -> Vec<(Key, bool, (String, String))> {
+        let is_one = |object: &&Object| object.key.group == KUSTOMIZATIONS && object.key.kind == "Kustomization";
+        let mut out = Vec::new();
+        for object in self.given.objects.iter().filter(is_one) {
+            let Ok(value) = object.value() else { continue };
+            let is_rendered = self.rendered.contains(&object.key);
+            for source in list(&value, "/spec/postBuild/substituteFrom") {
+                let [kind, name] = ["/kind", "/name"].map(|at| text(source, at).unwrap_or_default().to_owned());
+                out.push((self.whole(&object.key), is_rendered, (kind, name)));
             }
-            bail!("{kind} {name} is not there, so Flux does not apply it");
-        };
-        for (key, bytes) in data {
-            let text = String::from_utf8(bytes).map_err(|_| anyhow!("key {key} of {kind} {name} is no text"))?;
-            out.insert(key, text.replace('\n', ""));
         }
+        out
     }
-    for (name, text) in value.pointer("/spec/postBuild/substitute").and_then(Value::as_object).into_iter().flatten() {
-        let text = text.as_str().ok_or_else(|| anyhow!("its variable {name} is no text"))?;
-        out.insert(name.to_string(), text.replace('\n', ""));
-    }
-    Ok(out)
-}
 
-/// Fills variables into each object of a stream that does not forbid it.
-fn filled(stream: &[u8], variables: &BTreeMap<String, String>) -> anyhow::Result<Vec<u8>> {
-    const FORBIDS: &str = "kustomize.toolkit.fluxcd.io/substitute";
-    if variables.is_empty() {
-        return Ok(stream.to_vec());
+    /// All of it as one stream.
+    pub(super) fn stream(&self) -> Vec<u8> {
+        self.streams.iter().flat_map(|(_, bytes)| [b"---\n", bytes.as_slice(), b"\n"].concat()).collect()
     }
-    let mut out = Vec::with_capacity(stream.len());
-    for section in yaml::split(stream)? {
-        if section.is_blank(stream) {
-            continue;
-        }
-        let document = section.document.of(stream);
-        let value = yaml::read_json(stream, section.document)?;
-        let is_forbidden = [label(&value, FORBIDS), annotation(&value, FORBIDS)].contains(&Some("disabled"));
-        out.extend_from_slice(b"---\n");
-        if is_forbidden {
-            out.extend_from_slice(document);
-        } else {
-            let text = std::str::from_utf8(document)?;
-            let name = text_of(&value);
-            out.extend(substitute::fill(text, variables).with_context(|| name)?.into_bytes());
-        }
-        out.push(b'\n');
-    }
-    Ok(out)
-}
-
-/// How an error calls an object.
-fn text_of(value: &Value) -> String {
-    format!("{} {}", text(value, "/kind").unwrap_or("an object"), text(value, "/metadata/name").unwrap_or_default())
 }

@@ -13,7 +13,7 @@ use super::served::Served;
 use crate::flux::SOURCES;
 use crate::flux::release::{self, Release, Source};
 use crate::kinds::fields::text;
-use crate::session::Tree;
+use crate::session::{Tree, reach};
 use crate::tree::Value;
 use crate::yaml::{self, Span};
 
@@ -66,38 +66,85 @@ pub(crate) fn address(url: &str) -> String {
     format!("{}/{}", host.to_ascii_lowercase(), path.trim_matches('/'))
 }
 
+/// Whether an address is this repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A remote has it.
+    Own,
+    /// It is another repository of a host where this one is, too.
+    Other,
+    /// It may be this one by another way: a mirror, an alias of the host, a clone without remotes.
+    Unknown,
+}
+
+/// Whether an address is this repository, as far as its remotes tell.
+pub(crate) fn whose(remotes: &[String], url: &str) -> Whose {
+    let host = |address: &str| address.split('/').next().unwrap_or_default().to_owned();
+    let (url, mut known) = (address(url), remotes.iter().map(|remote| address(remote)));
+    if known.clone().any(|remote| remote == url) {
+        return Whose::Own;
+    }
+    if known.any(|remote| host(&remote) == host(&url)) { Whose::Other } else { Whose::Unknown }
+}
+
+/// Why a source is not taken for this repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// Why.
+    pub why: String,
+    /// Whether it is known to be another tree; else it may be this one.
+    pub is_known: bool,
+}
+
+impl From<String> for Foreign {
+    fn from(why: String) -> Self {
+        Self { why, is_known: false }
+    }
+}
+
 impl Charts {
+    /// Whether somebody said that a source is this repository.
+    pub(crate) fn is_told(&self, namespace: &str, name: &str) -> bool {
+        self.own.iter().any(|told| is_called(told, namespace, name))
+    }
+
     /// Whether a GitRepository is this repository, at the revision that is rendered.
-    pub(crate) fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), String> {
+    pub(crate) fn is_own(&self, namespace: &str, name: &str, given: &Given) -> Result<(), Foreign> {
         let title = format!("GitRepository {namespace}/{name}");
-        if self.own.iter().any(|told| is_called(told, namespace, name)) {
+        if self.is_told(namespace, name) {
             return Ok(());
         }
         let remedy = format!("say --repo-source {namespace}/{name} where it is");
         let Some(object) = given.object(SOURCES, "GitRepository", namespace, name)? else {
             let why = format!("{title} was not given, so whether it is this repository is not known; {remedy}");
-            return if self.trusts_unseen { Ok(()) } else { Err(why) };
+            return if self.trusts_unseen { Ok(()) } else { Err(why.into()) };
         };
+        let known = |why: String| Err(Foreign { why, is_known: true });
         let pinned = ["tag", "semver", "commit", "name"]
             .into_iter()
             .find(|field| text(&object, &format!("/spec/ref/{field}")).is_some_and(|text| !text.is_empty()));
         if let Some(field) = pinned {
-            return Err(format!(
+            return known(format!(
                 "{title} is pinned by ref.{field}, which is not the tree that is rendered here; {remedy}"
             ));
         }
+        let whose = whose(&self.remotes, text(&object, "/spec/url").unwrap_or_default());
         if object.pointer("/spec/include").and_then(Value::as_array).is_some_and(|include| !include.is_empty()) {
-            return Err(format!("{title} includes other repositories"));
+            return Err(Foreign {
+                why: format!("{title} includes other repositories"),
+                is_known: whose == Whose::Other,
+            });
         }
-        let url = address(text(&object, "/spec/url").unwrap_or_default());
-        match self.remotes.iter().any(|remote| address(remote) == url) {
-            true => Ok(()),
-            false => Err(format!("{title} is at an address that no remote of this repository has; {remedy}")),
+        let why = || format!("{title} is at an address that no remote of this repository has; {remedy}");
+        match whose {
+            Whose::Own => Ok(()),
+            Whose::Other => known(why()),
+            Whose::Unknown => Err(why().into()),
         }
     }
 
     /// The folder of this repository that a source's chart is, as Flux calls it; an error where it is not in this repository.
-    fn of_source(&self, source: &Source, given: &Given) -> Result<Source, String> {
+    fn of_source(&self, source: &Source, given: &Given) -> Result<Source, Foreign> {
         let source = match source.kind.as_str() {
             "HelmChart" => {
                 let found = given.object(SOURCES, "HelmChart", &source.namespace, &source.name)?;
@@ -107,9 +154,11 @@ impl Charts {
             _ => source.clone(),
         };
         if source.kind != "GitRepository" {
-            return Err(format!(
+            let why = format!(
                 "its chart is in {source}, which is not read here; give it by --chart, in a plan by --flux-chart"
-            ));
+            );
+            // A bucket holds a tree, perhaps one that is pushed from here.
+            return Err(Foreign { why, is_known: source.kind != "Bucket" });
         }
         self.is_own(&source.namespace, &source.name, given).map(|()| source)
     }
@@ -120,8 +169,8 @@ impl Charts {
     /// Where it is nowhere here, or not what Helm reads.
     pub(crate) fn find(&self, release: &Release, run: Run<'_>) -> anyhow::Result<Chart> {
         let Run { given, tree, root, .. } = run;
-        let (source, is_of) = (&release.source, |of: &str| is_called(of, &release.namespace, &release.name));
-        if let Some((_, path)) = self.told.iter().find(|(of, _)| of.as_deref().is_none_or(is_of)) {
+        let source = &release.source;
+        if let Some(path) = self.told(release) {
             if !source.values_files.is_empty() {
                 bail!("its valuesFiles are in {source}, and not read beside a chart that was told");
             }
@@ -134,7 +183,7 @@ impl Charts {
         }
         let source = match self.of_source(source, given) {
             Ok(source) => source,
-            Err(why) => return served(release, run, why),
+            Err(foreign) => return served(release, run, foreign.why),
         };
         let inside = source.chart.as_deref().unwrap_or_default();
         let path = below(inside)?;
@@ -147,11 +196,55 @@ impl Charts {
 }
 
 impl Charts {
-    /// A digest of the chart of a HelmRelease, where it is a folder of this repository.
+    /// The chart that was told for a HelmRelease.
+    fn told(&self, release: &Release) -> Option<&Path> {
+        let is_of = |of: &str| is_called(of, &release.namespace, &release.name);
+        self.told.iter().find(|(of, _)| of.as_deref().is_none_or(is_of)).map(|(_, path)| path.as_path())
+    }
+
+    /// A digest of the chart that was told for a HelmRelease; nothing where none was.
+    pub(crate) fn told_digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
+        let there = run.tree.there(self.told(release)?);
+        let of_folder = copied(&there, run.tree).map(|(_, digest)| digest);
+        Some(of_folder.unwrap_or_else(|_| {
+            let bytes = std::fs::read(&there).unwrap_or_default();
+            Sha256::digest(bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        }))
+    }
+
+    /// A digest of the chart of a HelmRelease with what it is made of, where it is a folder of this repository or may be one: values
+    /// files of the source, and charts beside it that it depends on.
     pub(crate) fn digest(&self, release: &Release, run: Run<'_>) -> Option<String> {
-        let source = self.of_source(&release.source, run.given).ok()?;
-        let path = below(source.chart.as_deref().unwrap_or_default()).ok()?;
-        Some(copied(&run.root.join(path), run.tree).ok()?.1)
+        let own = self.of_source(&release.source, run.given);
+        if own.as_ref().is_err_and(|foreign| foreign.is_known) {
+            return None;
+        }
+        let source = own.unwrap_or_else(|_| release.source.clone());
+        let paths = source.chart.iter().chain(&source.values_files).filter_map(|path| below(path).ok());
+        reach::digest(run.root, paths)
+    }
+}
+
+/// A chart by which version Flux knows whether it is another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// Its folder in this repository.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: String,
+}
+
+impl Charts {
+    /// The version of the chart of a HelmRelease, where it is a folder of this repository that Flux packages anew only with another
+    /// version (source-controller `internal/controller/helmchart_controller.go`, `buildFromTarballArtifact`, v1.9.1).
+    pub(crate) fn version(&self, release: &Release, run: Run<'_>) -> Option<Version> {
+        let source = self.of_source(&release.source, run.given).ok().filter(|_| self.told(release).is_none())?;
+        if source.by_revision || !source.values_files.is_empty() {
+            return None;
+        }
+        let path = below(source.chart.as_deref()?).ok()?;
+        let version = text(&about(&run.root.join(&path)).ok()?, "/version")?.to_owned();
+        Some(Version { path, version })
     }
 }
 
@@ -312,6 +405,15 @@ mod tests {
         }
         assert_ne!(address("https://git.example.com/telco/other"), one);
         assert_ne!(address("https://git.example.org/telco/fleet"), one);
+        let remotes = ["git@git.example.com:telco/fleet.git".to_owned()];
+        for (remotes, url, is) in [
+            (&remotes[..], "https://git.example.com/telco/fleet", Whose::Own),
+            (&remotes, "https://git.example.com/telco/other", Whose::Other),
+            (&remotes, "git@alias:telco/fleet.git", Whose::Unknown),
+            (&[], "https://git.example.com/telco/fleet", Whose::Unknown),
+        ] {
+            assert_eq!(whose(remotes, url), is, "{url}");
+        }
     }
 
     #[test]

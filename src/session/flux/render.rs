@@ -1,6 +1,7 @@
 //! One HelmRelease through Helm and kustomize themselves, as helm-controller has both do it. Where a Secret is among its values
 //! nothing that they say is handed on, as it may quote it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -12,6 +13,7 @@ use super::{Tools, given::Given};
 use crate::flux::release::{Hooks, Release};
 use crate::flux::values::{self, Values};
 use crate::kinds::contract::SECRET;
+use crate::kinds::fields::text;
 use crate::session::asks::{Heard, Rendering, Unseen};
 use crate::session::process::Ended;
 use crate::session::{Observer, Stop, Tree, Unobserved, input, runtime, source, tool};
@@ -23,6 +25,10 @@ use crate::yaml;
 pub(crate) struct Rendered {
     /// The stream.
     pub bytes: Bytes,
+    /// The same without the definitions of its chart's `crds`, which are no part of the release.
+    pub manifests: Bytes,
+    /// Those definitions, where Flux writes any, by their names.
+    pub definitions: BTreeMap<String, Bytes>,
     /// The name of its chart.
     pub chart: Option<String>,
     /// What a person should know.
@@ -83,21 +89,36 @@ impl Run<'_> {
         }
         let secret = references.iter().find(|one| one.kind == SECRET).map(|one| one.name.as_str());
         let hidden = Hidden(secret);
-        let bytes = self.template(release, (&chart.path, &[]), &composed, &hidden)?;
+        let writes = release.writes_definitions(self.first);
+        let bytes = self.template(release, (&chart.path, &[], writes), &composed, &hidden)?;
         let (own, values) = (release.content().to_string(), Value::Object(composed.to_map()).to_string());
         let (told, heard) = ([own.as_bytes(), values.as_bytes()], Heard::by(&self.tools.helm_args));
         let rendering = Rendering { chart: &chart.path, told: &told, stream: &bytes, heard };
-        let again = |chart: &Path, args: &[String]| self.template(release, (chart, args), &composed, &hidden);
+        let again = |chart: &Path, args: &[String]| self.template(release, (chart, args, writes), &composed, &hidden);
         let unseen = Unseen::of(rendering, again);
-        let bytes = self.post_render(release, &bytes, &hidden)?;
-        Ok(Rendered { bytes: bytes.into(), chart: chart.name, notes, unseen })
+        let mut definitions = Vec::new();
+        let mut manifests = bytes;
+        if writes {
+            // Helm prints them before everything else.
+            let plain = self.template(release, (&chart.path, &[], false), &composed, &hidden)?;
+            if let Some(crds) = manifests.strip_suffix(plain.as_slice()).map(<[u8]>::to_vec) {
+                (definitions, manifests) = (self.labelled(release, only_definitions(&crds)?, &hidden)?, plain);
+            }
+        }
+        let manifests = self.post_render(release, &manifests, &hidden)?;
+        let bytes = match input::is_empty(&definitions) {
+            true => manifests.clone(),
+            false => [definitions.as_slice(), b"\n---\n", manifests.as_slice()].concat(),
+        };
+        let (bytes, manifests, definitions) = (bytes.into(), manifests.into(), by_name(&definitions)?);
+        Ok(Rendered { bytes, manifests, definitions, chart: chart.name, notes, unseen })
     }
 
     /// What Helm prints.
     fn template(
         self,
         release: &Release,
-        (chart, args): (&Path, &[String]),
+        (chart, args, with_definitions): (&Path, &[String], bool),
         composed: &Values,
         hidden: &Hidden<'_>,
     ) -> anyhow::Result<Vec<u8>> {
@@ -117,7 +138,7 @@ impl Run<'_> {
         if !self.first {
             command.arg("--is-upgrade");
         }
-        if release.writes_definitions(self.first) {
+        if with_definitions {
             command.arg("--include-crds");
         }
         command.args(&tools.helm_args).args(args);
@@ -153,6 +174,14 @@ impl Run<'_> {
         for kustomization in release.kustomizations(INPUT) {
             stream = self.built(&kustomization, &stream, &[], "its post-renderer", hidden)?;
         }
+        self.labelled(release, stream, hidden)
+    }
+
+    /// A stream with the labels of its origin.
+    fn labelled(self, release: &Release, stream: Vec<u8>, hidden: &Hidden<'_>) -> anyhow::Result<Vec<u8>> {
+        if input::is_empty(&stream) {
+            return Ok(stream);
+        }
         let files: Vec<(String, Value)> =
             release.metadata().into_iter().enumerate().map(|(at, one)| (format!("metadata-{at}.yaml"), one)).collect();
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
@@ -184,6 +213,39 @@ impl Run<'_> {
         }
         Ok(ended.stdout)
     }
+}
+
+/// The definitions among the files of `crds`; whatever else lies there is not written (helm-controller `internal/action/crds.go`,
+/// `applyCRDs`, v1.6.3).
+fn only_definitions(stream: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for section in yaml::split(stream).map_err(|error| anyhow!("crds of the chart: {error}"))? {
+        if section.is_blank(stream) {
+            continue;
+        }
+        let value = yaml::read_json(stream, section.document).map_err(|error| anyhow!("crds of the chart: {error}"))?;
+        if text(&value, "/kind") == Some("CustomResourceDefinition") {
+            out.extend_from_slice(b"---\n");
+            out.extend_from_slice(section.document.of(stream));
+            out.push(b'\n');
+        }
+    }
+    Ok(out)
+}
+
+/// The documents of a stream by the names of their objects.
+fn by_name(stream: &[u8]) -> anyhow::Result<BTreeMap<String, Bytes>> {
+    let mut out = BTreeMap::new();
+    for section in yaml::split(stream).map_err(|error| anyhow!("crds of the chart: {error}"))? {
+        if section.is_blank(stream) {
+            continue;
+        }
+        let document = section.document.of(stream);
+        let value = yaml::read_json(stream, section.document).map_err(|error| anyhow!("crds of the chart: {error}"))?;
+        let name = text(&value, "/metadata/name").unwrap_or_default().to_owned();
+        out.insert(name, Bytes::from([b"---\n", document, b"\n"].concat()));
+    }
+    Ok(out)
 }
 
 /// The file that a post-renderer reads.
