@@ -96,7 +96,7 @@ impl Run<'_> {
         let is_told = self.tools.own.iter().any(|own| *own == title || *own == app.name);
         if !is_told && !self.tools.remotes.iter().any(|remote| address(remote) == address(url)) {
             bail!(Nowhere(format!(
-                "no remote of this repository is {url}; say --repo-source {title} where it is this repository"
+                "no remote of this repository is {url}; pass --repo-source {title} where it is this repository"
             )));
         }
         let revision = text(source, "/targetRevision").unwrap_or("HEAD");

@@ -26,7 +26,7 @@ use crate::session::{self, Source, Tree, Unseen, input};
 use crate::world::Unread;
 
 /// How a policy takes what was not seen.
-const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
+const IGNORED: &str = "set `unseen: {inside: warn}` in the policy";
 
 /// The HelmReleases of one side, by namespace and name.
 type Found = BTreeMap<String, One>;
