@@ -32,7 +32,7 @@ pub(crate) fn write(report: &Report, paint: Paint, out: &mut dyn Write) -> io::R
 pub(crate) fn write_on(report: &Report, page: Page, out: &mut dyn Write) -> io::Result<()> {
     let folded = fold::fold(report);
     verdict(report, &folded, page, out)?;
-    reasons(report, &folded, page, out)?;
+    reasons(&folded, page, out)?;
     approvals::write(&report.approvals, page.paint, out)?;
     table::write(&folded, page, out)?;
     if !page.is_summary {
@@ -86,17 +86,13 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
         what = format!("{what}, in {} clusters", clusters.len());
     }
     page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
-    lead(report, folded)
+    let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
+    let first = next.map(|group| group.first).find(|reason| reason.next.is_some());
+    first
         .into_iter()
         .flat_map(Reason::steps)
         .take_while(|(word, _)| *word != OR)
         .try_for_each(|(word, said)| step(page, word, said, out))
-}
-
-/// The reason whose steps stand below the verdict.
-fn lead<'r>(report: &Report, folded: &Folded<'r>) -> Option<&'r Reason> {
-    let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
-    next.map(|group| group.first).find(|reason| reason.next.is_some())
 }
 
 /// What can be done, in a line of its own. A command stays one line, so that it can be copied.
@@ -187,17 +183,17 @@ fn by_effect(report: &Report, all: u64) -> String {
     format!("{} changed, {what}", plural(all, "object"))
 }
 
-fn reasons(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
+fn reasons(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
     if !folded.reasons.is_empty() {
         writeln!(out)?;
     }
-    let mut said = lead(report, folded).and_then(|reason| reason.remedy.as_deref());
+    let mut said = None;
     for group in &folded.reasons {
         let reason = group.first;
         let width = reason.decision.word().len() + wrap::columns(&reason.gate) + 3;
         let head = format!("{} {}  ", page.paint.decision(reason.decision), reason.gate);
         page.words(out, (&head, width), &group.message(&folded.clusters), 4, str::to_owned)?;
-        // What is to be done about the first, and about several that follow one another, is said once.
+        // What is to be done about several that follow one another is said once.
         let is_new = |(word, step): &(&str, &str)| *word != DO || said != Some(*step);
         reason.steps().filter(is_new).try_for_each(|(word, step)| self::step(page, word, step, out))?;
         said = reason.remedy.as_deref();
