@@ -23,7 +23,7 @@ fn main() -> std::process::ExitCode {
 
 const THREADS: &str = "cannot start a thread: the memory or the processes that it may have are used up (ulimit -a)";
 const FILES: &str = "cannot listen to signals: the files that it may have open are used up (ulimit -n)";
-const TOKEN: &str = "the token for the cluster holds a line break or another character that no header may hold; mend it where the kubeconfig has it from";
+const TOKEN: &str = "the token for the cluster holds a line break or another character that no header may hold; fix it where the kubeconfig takes it from";
 
 /// What is lacking outside of this program where a library panics, and offers no other way: how its message begins, and what it means.
 const LACKS: [(&str, &str); 4] = [

@@ -51,10 +51,10 @@ pub(crate) fn weight(input: &[u8]) -> u64 {
 #[must_use]
 pub(crate) fn too_large(most: u64) -> String {
     let megabytes = |bytes: u64| bytes / (1024 * 1024);
-    let of = limit().map_or_else(String::new, |limit| format!(" in the {} MiB that there are", megabytes(limit)));
+    let of = limit().map_or_else(String::new, |limit| format!(" with {} MiB of memory", megabytes(limit)));
     format!(
-        "it needs more memory than {} MiB of ordinary text, which is the most that can be judged{of}; give more memory, or judge \
-         less at once",
+        "it is too large: about {} MiB of ordinary text is the most that can be judged{of}; give more memory, or judge less at \
+         once",
         megabytes(most)
     )
 }

@@ -41,7 +41,7 @@ pub(crate) use self::set_back::point_at;
 
 /// What is said where the API server's answer is what the verdict comes from.
 const SERVER_IS_WORSE: &str =
-    "the API server's own answer is worse than what was predicted, so it counts (see the dry run below)";
+    "the API server's dry run is worse than the prediction, so it counts (see the dry run below)";
 
 /// Judges a question. Depends on nothing but its arguments and the clock in the World.
 ///
@@ -341,7 +341,7 @@ impl Grounds<'_> {
         if prediction.compared == 0 && pairs.is_empty() {
             let nothing = match &upgrade {
                 None => "no Cluster API object in this stream: nothing was compared",
-                Some(_) => "no owner of Machines was read: nobody was asked about",
+                Some(_) => "no owner of Machines was read, so the upgrade was compared with nothing",
             };
             classified.warnings.push(nothing.to_owned());
         }

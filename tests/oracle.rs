@@ -297,5 +297,5 @@ fn the_recordings_were_made_by_the_recorders_in_this_tree() {
             stale.push(path);
         }
     }
-    assert!(stale.is_empty(), "other recorders made these; record them anew (make oracle): {stale:#?}");
+    assert!(stale.is_empty(), "other recorders made these; record them again (make oracle): {stale:#?}");
 }

@@ -118,7 +118,7 @@ fn give(places: &mut ApprovalPlaces<'_>, now: Timestamp, outside: &mut Outside<'
         return in_trailer(places, trailer, &report, now, outside);
     }
     if args.make_commit {
-        return Err(Stop::usage(anyhow!("--make-commit: {place} is no trailer; say --to git-trailer")));
+        return Err(Stop::usage(anyhow!("--make-commit: {place} is no trailer; pass --to git-trailer")));
     }
     let approval = approval_of(args, policy, &report, pin::author(places.env), now)?;
     places.home.clone_from(&report.host.namespace);

@@ -86,23 +86,23 @@ pub enum Command {
     /// Print what a shell reads to complete commands, options, rules, releases and late values: source <(rollgate completions bash).
     #[command(after_long_help = examples::COMPLETIONS)]
     Completions {
-        /// Of which.
+        /// Which shell.
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write the pages of all commands into a folder.
     Man {
-        /// The folder.
+        /// Folder for the pages of all commands; without it the main page goes to standard output.
         folder: Option<PathBuf>,
     },
-    /// Look inside the program.
+    /// Debugging aids.
     Debug(DebugArgs),
 }
 
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Of what.
+    /// Which schema.
     #[arg(value_enum)]
     pub what: SchemaOf,
 }
@@ -202,11 +202,11 @@ pub struct PostRenderArgs {
 /// Whether an allowed run records what it found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Commit {
-    /// Unless the parent is known not to write (`helm template`, a dry run).
+    /// Record, unless the parent is known not to write (`helm template`, a dry run).
     Auto,
-    /// In any case.
+    /// Record in any case.
     Always,
-    /// Not at all.
+    /// Record nothing.
     Never,
 }
 
@@ -258,7 +258,7 @@ pub struct CommonArgs {
     /// How it writes; by default taken from the host and the release record.
     #[arg(long, value_enum)]
     pub method: Option<WriteMethod>,
-    /// It takes over fields that other managers own, as --force-conflicts of Helm 4 and kubectl does.
+    /// The host takes over fields that other managers own, as --force-conflicts of Helm 4 and kubectl does.
     #[arg(long)]
     pub force_conflicts: bool,
     /// The stream is a stored revision that is written again (`helm rollback`); --base is the last manifest. `helm rollgate rollback` sets this.
@@ -280,10 +280,10 @@ pub struct CommonArgs {
     /// A feature gate of the controllers, such as InPlaceUpdates=true.
     #[arg(long, value_name = "NAME=BOOL")]
     pub feature_gate: Vec<String>,
-    /// The clock, for runs that can be repeated.
+    /// Take this time for now, so that a run can be repeated.
     #[arg(long, value_name = "RFC3339")]
     pub now: Option<Timestamp>,
-    /// Longest time for reading.
+    /// Stop reading after this long; what is not read by then is undecided.
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     pub deadline: String,
     /// A snapshot older than this is no answer: the run is undecided. By default one older than an hour is a warning.

@@ -1,5 +1,6 @@
 //! `rollgate explain`: a rule, a field, a kind, a word of a report, or the last report.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -45,9 +46,12 @@ fn last(colour: Colour, outside: &mut Outside<'_>) -> Result<Exit, Stop> {
     let path = say::report_path(&env)
         .context("there is no place for reports; set ROLLGATE_REPORT, XDG_STATE_HOME or HOME")
         .map_err(Stop::usage)?;
-    let bytes = std::fs::read(&path)
-        .with_context(|| format!("no report in {}; post-render writes one", path.display()))
-        .map_err(Stop::usage)?;
+    let bytes = std::fs::read(&path).map_err(|why| {
+        Stop::usage(match why.kind() {
+            ErrorKind::NotFound => anyhow!("no report yet in {}; post-render writes one", path.display()),
+            _ => anyhow!("{} cannot be read: {why}", path.display()),
+        })
+    })?;
     let mut report: Report = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is not a report of this version", path.display()))
         .map_err(Stop::usage)?;

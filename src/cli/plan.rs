@@ -169,7 +169,7 @@ impl PlanCase {
         let Self { common, input, .. } = self;
         if asked.dry_run_server && common.live != "cluster" {
             return Err(Stop::usage(anyhow!(
-                "--dry-run-server asks the API server; leave --live out, or say --live cluster"
+                "--dry-run-server asks the API server; leave --live out, or pass --live cluster"
             )));
         }
         let mut setup = common.setup(Untold::look())?;

@@ -9,8 +9,8 @@ use crate::session::revisions::WhichRevisions;
 #[command(next_help_heading = "Two Git revisions")]
 pub struct RevisionArgs {
     /// Compare two Git revisions: the change is judged against the commit at which it left this branch, so that what others
-    /// merged meanwhile is not taken for its doing. The policy and its pins are those of the tip of the branch. Rendered is what
-    /// --render, --chart or the paths say, on each side in a tree of its own.
+    /// merged meanwhile does not count. The policy and its pins are those of the tip of the branch. What --render, --chart or the
+    /// paths say is rendered for each revision in a worktree of its own.
     #[arg(long, value_name = "REF", conflicts_with_all = ["live", "base"])]
     pub base_ref: Option<String>,
     /// Judge the change against the tip of --base-ref, as if both were two releases.

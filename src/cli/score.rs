@@ -46,7 +46,7 @@ pub(super) fn run(args: &ScoreArgs, colour: Colour, outside: &mut Outside<'_>) -
     let settle = length(&args.settle)?;
     let (world, place, kept) = match args.common.live.as_str() {
         "none" => {
-            return Err(Stop::usage(anyhow!("there is nothing to compare with; say --live cluster or --live PATH")));
+            return Err(Stop::usage(anyhow!("there is nothing to compare with; pass --live cluster or --live PATH")));
         }
         "cluster" => {
             let outcome = owners(&setup, outside)?;

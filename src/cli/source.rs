@@ -14,8 +14,8 @@ pub struct SourceArgs {
     /// Rendered streams, folders of them, or folders with a kustomization; `-` or nothing for standard input.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Versions of providers that come, such as cluster-api=v1.14.2,rke2=v0.25.0: nothing is written, and every owner of Machines that is
-    /// there is asked which of its Machines the new controllers replace.
+    /// Judge an upgrade of providers, such as cluster-api=v1.14.2,rke2=v0.25.0: which Machines that are there the new controllers would
+    /// replace. It needs no stream, and nothing is written.
     #[arg(long, value_name = "NAME=VERSION", value_delimiter = ',')]
     pub upgrade: Vec<String>,
     /// A chart that Helm renders for --release: a folder, an archive, or whatever else `helm template` takes.

@@ -35,7 +35,7 @@ pub(super) fn of(source: &SourceArgs, common: &CommonArgs) -> Result<Wanted, Sto
     refuse(&wanted, &others)?;
     if !wanted.is_empty() && common.live == "none" {
         return Err(Stop::usage(anyhow!(
-            "--upgrade asks the objects that are there, and --live none has none; say --live cluster or --live PATH"
+            "--upgrade asks the objects that are there, and --live none has none; pass --live cluster or --live PATH"
         )));
     }
     Ok(wanted)
@@ -47,7 +47,7 @@ fn refuse(wanted: &Wanted, others: &[(bool, &str)]) -> Result<(), Stop> {
     let versions: Vec<String> = wanted.iter().map(|(name, version)| format!("--provider {name}={version}")).collect();
     Err(Stop::usage(anyhow!(
         "--upgrade judges the objects as they stand, and {what} would write others: leave it out; to judge a write as the new version \
-         does, leave --upgrade out and say {}",
+         does, leave --upgrade out and pass {}",
         versions.join(" ")
     )))
 }

@@ -126,13 +126,13 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
     let options = KubeConfigOptions { context: reach.context.clone(), ..KubeConfigOptions::default() };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| match error {
         KubeconfigError::CurrentContextNotSet => {
-            NoWay::new("the kubeconfig has no current context", "give --kube-context")
+            NoWay::new("the kubeconfig has no current context", "pass --kube-context")
         }
         KubeconfigError::LoadContext(_) => NoWay::new(
             format!("the kubeconfig has no context {name}"),
-            format!("give --kube-context one of: {}", known.join(", ")),
+            format!("pass --kube-context one of: {}", known.join(", ")),
         ),
-        other => NoWay::new(format!("context {name} cannot be used: {}", lacking(&other)), "mend the kubeconfig"),
+        other => NoWay::new(format!("context {name} cannot be used: {}", lacking(&other)), "fix the kubeconfig"),
     })?;
     Ok((config, name, names_namespace))
 }
@@ -149,9 +149,9 @@ fn ended(user: &AuthInfo, now: Timestamp) -> Option<Timestamp> {
 /// What Helm was told beside the kubeconfig.
 fn overrides(config: &mut Config, reach: &Reach) -> Result<(), NoWay> {
     if let Some(server) = &reach.server {
-        config.cluster_url = server.parse().map_err(|_| {
-            NoWay::new(format!("{server} is not the address of an API server"), "mend --kube-apiserver")
-        })?;
+        config.cluster_url = server
+            .parse()
+            .map_err(|_| NoWay::new(format!("{server} is not the address of an API server"), "fix --kube-apiserver"))?;
     }
     if let Some(user) = &reach.as_user {
         config.auth_info.impersonate = Some(user.clone());
@@ -171,7 +171,7 @@ fn overrides(config: &mut Config, reach: &Reach) -> Result<(), NoWay> {
 
 /// A kubeconfig that cannot be read.
 fn unreadable(path: &Path, why: &str) -> NoWay {
-    NoWay::new(format!("kubeconfig {} cannot be used: {why}", path.display()), "mend the file, or set KUBECONFIG")
+    NoWay::new(format!("kubeconfig {} cannot be used: {why}", path.display()), "fix the file, or set KUBECONFIG")
 }
 
 /// What a context lacks, in words without the values of the file.
@@ -203,7 +203,7 @@ fn refused(error: &kube::Error, plugin: &str) -> NoWay {
         ),
         kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => NoWay::new(
             format!("token file {} cannot be read: {error}", path.display()),
-            "mend tokenFile in the kubeconfig; in a pod, let its service account token be mounted",
+            "fix tokenFile in the kubeconfig; in a pod, let its service account token be mounted",
         ),
         kube::Error::Auth(_) => NoWay::new(
             "the credentials of the kubeconfig cannot be used",
@@ -215,7 +215,7 @@ fn refused(error: &kube::Error, plugin: &str) -> NoWay {
         ),
         other => NoWay::new(
             format!("the kubeconfig cannot be used: {}", super::call::one_line(&other.to_string())),
-            "mend the kubeconfig",
+            "fix the kubeconfig",
         ),
     }
 }
@@ -225,7 +225,7 @@ fn no_port(server: &http::Uri) -> Option<NoWay> {
     let (_, port) = server.authority()?.as_str().rsplit_once(':')?;
     let is_none = server.port_u16().is_none() && !port.contains(']');
     is_none.then(|| {
-        NoWay::new(format!("{port} is no port (server {server})"), "mend the server of the cluster in the kubeconfig")
+        NoWay::new(format!("{port} is no port (server {server})"), "fix the server of the cluster in the kubeconfig")
     })
 }
 

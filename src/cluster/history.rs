@@ -64,7 +64,7 @@ async fn of_release(caller: &Caller, release: &Recorded) -> History {
         Some((plural, fault)) => history.doubt(fault.why(), refused(fault, "", plural, &["get", "list"])),
         None => history.doubt(
             format!("there is no record of it in {}", release.places.join(" or ")),
-            "give --storage-namespace where Flux keeps it, and check HELM_DRIVER",
+            "pass --storage-namespace where Flux keeps it, and check HELM_DRIVER",
         ),
     }
     history

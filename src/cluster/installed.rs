@@ -150,7 +150,7 @@ fn told(outcome: &mut WorldRead, open: &[&str], refusals: Vec<(String, String, C
         outcome.warnings.push(format!("the provider versions are not known: {}; {remedy}", fault.why()));
     }
     outcome.warnings.push(format!(
-        "no version of {} was found in the cluster, so the worst of what the versions known here do counts; give --provider NAME=VERSION",
+        "no version of {} was found in the cluster, so the worst of what the versions known here do counts; pass --provider NAME=VERSION",
         open.join(", ")
     ));
 }

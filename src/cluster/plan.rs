@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::{Driver, ReleaseName};
+use crate::model::some_of;
 pub(crate) use crate::object::GroupKind;
 
 /// Which namespaces are read.
@@ -189,10 +190,5 @@ fn release_line(read: &ReleaseRead) -> String {
 
 /// Words with commas; of many only the first ones.
 fn join(words: &BTreeSet<String>) -> String {
-    const SHOWN: usize = 8;
-    let shown = words.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match words.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    some_of(words, 8)
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::host::{HostKind, kinds};
+use crate::model::first_and_more;
 use crate::object::{Key, Object};
 use crate::tree::Value;
 use crate::world::remote::Own;
@@ -68,7 +69,7 @@ fn homeless(outcome: &mut WorldRead) {
         outcome.world.unread.push(Unread {
             what: format!("the namespace of {}", outcome.plan.homeless[0]),
             why: "neither the object nor the host says it".to_owned(),
-            remedy: "give --namespace".to_owned(),
+            remedy: "pass --namespace".to_owned(),
             keys: outcome.plan.homeless.clone(),
         });
     }
@@ -250,7 +251,7 @@ async fn object(caller: &Caller, catalogue: &Catalogue, read: &ObjectRead) -> Lo
         Err(fault) => return doubt(&fault, &login(&fault)),
     };
     if resource.namespaced && read.namespace.is_none() {
-        return doubt(&CallFault::Other("its namespace is not known".to_owned()), "give --namespace");
+        return doubt(&CallFault::Other("its namespace is not known".to_owned()), "pass --namespace");
     }
     let keep = Keep { managed_fields: matches!(read.used, Use::Referenced | Use::Kin) };
     if let Use::Late(_, _, Some(selector)) = &read.used {
@@ -349,7 +350,7 @@ fn not_served(outcome: &mut WorldRead) {
     }
     for (kind, keys) in kinds {
         outcome.world.unread.push(Unread {
-            what: format!("what becomes of {} and {} more objects of {kind}", keys[0], keys.len() - 1),
+            what: format!("what becomes of {} of kind {kind}", first_and_more(&keys)),
             why: "the last manifest holds them, and the API server does not list their kind".to_owned(),
             remedy: "install its provider again, or wait until kubectl api-resources lists it".to_owned(),
             keys,

@@ -22,7 +22,7 @@ pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut Wor
             doubt(
                 outcome,
                 "HELM_DRIVER names a store that cannot be read from here",
-                "give --base FILE (helm get manifest)",
+                "pass --base FILE (helm get manifest)",
             );
         } else if let Some(name) = read.known.clone() {
             let namespace = read.storage_namespace.clone().unwrap_or_else(|| name.namespace.clone());
@@ -41,13 +41,15 @@ fn unknown(online: &Online<'_>, outcome: &mut WorldRead) {
     if compared || outcome.world.host.writes_nothing {
         return;
     }
-    let why = "the stream holds no Cluster API object, a release that loses its last ones deletes them, and neither Helm's \
-               command line nor an option nor a live object names the release";
+    let why = "the stream holds no Cluster API object, so a release that had some deletes them now, and nothing names the release \
+               (Helm's command line, an option, a live object)";
     match online.policy.unseen.release {
         Doubt::Allow => {}
-        Doubt::Warn => outcome.warnings.push(format!("it is not known which release is written: {why}")),
+        Doubt::Warn => outcome
+            .warnings
+            .push(format!("it is unknown which release is written: {why}; pass --release and --namespace")),
         Doubt::Undecided => {
-            doubt(outcome, why, "give --release and --namespace, or say `unseen: {release: allow}` in the policy");
+            doubt(outcome, why, "pass --release and --namespace, or set `unseen: {release: allow}` in the policy");
         }
     }
 }
@@ -77,7 +79,7 @@ fn cross_check(online: &Online<'_>, outcome: &mut WorldRead) {
                 read.known = Some(one.clone());
             } else {
                 let why = format!("live objects belong to release {} in namespace {}", one.name, one.namespace);
-                doubt(outcome, &why, "give --release and --namespace of the release that is written");
+                doubt(outcome, &why, "pass --release and --namespace of the release that is written");
             }
         }
         (Some(known), others) if others.iter().any(|other| other != known) => {
@@ -88,7 +90,7 @@ fn cross_check(online: &Online<'_>, outcome: &mut WorldRead) {
         (None, [_, _, ..]) => {
             let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
             let why = format!("live objects belong to several releases: {}", names.join(", "));
-            doubt(outcome, &why, "give --release and --namespace");
+            doubt(outcome, &why, "pass --release and --namespace");
         }
         _ => {}
     }
@@ -223,7 +225,7 @@ fn nothing_installed(online: &Online<'_>, outcome: &mut WorldRead, name: &Releas
     let home = outcome.world.host.namespace.as_deref();
     if releases_of(&outcome.world.live, online.rendered, home).contains(name) {
         let why = format!("live objects belong to it, but namespace {namespace} has no record of it");
-        doubt(outcome, &why, "check HELM_DRIVER, or give --storage-namespace (Flux) or --base FILE");
+        doubt(outcome, &why, "check HELM_DRIVER, or pass --storage-namespace (Flux) or --base FILE");
     } else {
         outcome.world.base.kind = BaseKind::FirstInstall;
     }

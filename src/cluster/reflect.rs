@@ -167,7 +167,7 @@ impl Cluster {
         loop {
             let fault = match self.once(watched, tell, &mut pause).await {
                 // What is listed anew at once expires at once only where something is wrong.
-                CallFault::Gone => CallFault::Other("what was read has expired, and is read anew".to_owned()),
+                CallFault::Gone => CallFault::Other("what was read has expired, and is read again".to_owned()),
                 fault => fault,
             };
             let remedy = refused(&fault, &watched.kind.group, &watched.resource.plural, &["get", "list", "watch"]);

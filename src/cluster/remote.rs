@@ -93,9 +93,10 @@ async fn secret(
     });
     let found = match answers.first() {
         Some(Lookup::Found(value)) => of(own, remote, value, field),
-        Some(Lookup::Unread(unread)) => {
-            Leads::Unknown(format!("{remote} does not tell: {}; {}", unread.why, unread.remedy))
-        }
+        Some(Lookup::Unread(unread)) => Leads::Unknown(format!(
+            "{remote} does not show which cluster it leads to: {}; {}",
+            unread.why, unread.remedy
+        )),
         _ if brought.is_some() => Leads::Elsewhere,
         // A Cluster that is not there yet is not this one.
         _ if is_new(outcome, &read, name) => Leads::Elsewhere,
@@ -140,9 +141,10 @@ async fn config_map(caller: &Caller, catalogue: &Catalogue, own: &Own, remote: &
                 leads => leads,
             }
         }
-        Some(Lookup::Unread(unread)) => {
-            Leads::Unknown(format!("{remote} does not tell: {}; {}", unread.why, unread.remedy))
-        }
+        Some(Lookup::Unread(unread)) => Leads::Unknown(format!(
+            "{remote} does not show which cluster it leads to: {}; {}",
+            unread.why, unread.remedy
+        )),
         _ => Leads::Unknown(format!("{remote} is not there")),
     }
 }

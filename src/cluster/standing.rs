@@ -218,12 +218,12 @@ async fn of_kind(caller: &Caller, online: &Online<'_>, resource: &Resource, keys
                 Err(CallFault::NotFound(_)) => {}
                 Err(fault) => {
                     let what = match is_kept(online, &outcome.world, &key) {
-                        true => format!("whether somebody else holds fields of {key}, which Helm applies again"),
+                        true => format!("whether another manager owns fields of {key}, which Helm applies again"),
                         false => format!("whether {key} is there already, and whose it is"),
                     };
                     let mut remedy = refused(&fault, &resource.group, &resource.plural, &["get"]);
                     if matches!(fault, CallFault::Forbidden(_)) {
-                        remedy.push_str(", or say `unseen: {ownership: warn}` in the policy");
+                        remedy.push_str(", or set `unseen: {ownership: warn}` in the policy");
                     }
                     outcome.world.standing.unread.push(unread(&what, &fault, &remedy, vec![key]));
                 }

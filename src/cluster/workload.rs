@@ -142,7 +142,7 @@ async fn one(
 /// The client of a cluster, by the Secret of its kubeconfig.
 async fn reach(management: &Client, namespace: Option<&str>, cluster: &str, end: Instant) -> Result<Client, Gap> {
     let Some(namespace) = namespace else {
-        return Err(Gap::new("its namespace is not known", "give --namespace"));
+        return Err(Gap::new("its namespace is not known", "pass --namespace"));
     };
     let name = format!("{cluster}{KUBECONFIG}");
     let secret = format!("Secret {namespace}/{name}");

@@ -27,7 +27,7 @@ pub(crate) enum PublishError {
     /// It says something else under a late value that has no pin.
     #[error(
         "{place} was published with another value of {name}, of which no pin is known: helm-controller would write the new one \
-         into the cluster; restore the pin with rollgate pin set {name} VALUE, or say --replace"
+         into the cluster; restore the pin with rollgate pin set {name} VALUE, or pass --replace"
     )]
     Moved {
         /// The object.

@@ -175,7 +175,7 @@ fn lifted(reasons: &mut [Reason], approval: &Approval, asked: &ToApprove<'_>) ->
                     || held.says.iter().any(|said| comparable(said) == says) =>
             {
                 reason.decision = Decision::Warn;
-                reason.next = None;
+                (reason.next, reason.remedy) = (None, None);
                 lifts.insert(reason.gate.clone());
             }
             Some(_) => drop(left.insert(reason.gate.clone(), "says something else now")),

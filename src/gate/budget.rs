@@ -128,12 +128,12 @@ fn day(judged: &Judged<'_>, clusters: &BTreeMap<(Option<String>, String), Count>
     let goes = clusters.values().any(|count| count.known > 0 || count.unknown > 0);
     let (true, true, Some(place)) = (goes, budget.counts_days(), &budget.history) else { return Vec::new() };
     let doubt = |why: &str| {
-        let message = format!("how many Machines went in the last 24 hours is not known: {place}: {why}");
+        let message = format!("how many Machines went in the last 24 hours is unknown: {place}: {why}");
         let next = match place {
             HistoryPlace::Object(_) => {
-                "let it be read (docs/rbac.yaml, rollgate-read), with --live cluster or a snapshot"
+                "run with --live cluster or a snapshot, and let it be read (docs/rbac.yaml, rollgate-read)"
             }
-            HistoryPlace::File(_) => "make the file where all runs share it, empty at first, or mend it",
+            HistoryPlace::File(_) => "make the file where all runs share it, empty at first, or fix it",
         };
         let gate = if budget.per_day.is_some() { PER_DAY } else { PER_CLUSTER_AND_DAY };
         vec![Reason::new(gate, Decision::Undecided, message).with_remedy(next.to_owned())]

@@ -157,10 +157,22 @@ fn about(reason: Reason, pair: &Pair, effect: Effect, change: Option<&Change>) -
     reason
 }
 
-/// The same with the command that explains its rule.
+/// The same with the command that explains its rule, and what a person does about a hold.
 fn explained(mut reason: Reason) -> Reason {
     reason.next = reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
+    reason.remedy = remedy(&reason).map(str::to_owned);
     reason
+}
+
+/// What a person does where the change is held; a warning asks for nothing.
+fn remedy(reason: &Reason) -> Option<&'static str> {
+    let wanted = match reason.gate.as_str() {
+        "rollout" | "delete" | "paused" => "take the change back, or approve it if it is wanted (docs/approvals.md)",
+        "rejected" => "correct the object before anything is written",
+        "unknown" => "take the change back, approve it, or write a rule for it (docs/own-rules.md)",
+        _ => return None,
+    };
+    Some(wanted).filter(|_| reason.decision == Decision::Hold)
 }
 
 /// What happens to Machines once a pause or another block ends: nobody is asked again when it does. The worst is named.

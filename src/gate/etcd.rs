@@ -10,7 +10,7 @@ use crate::impact::Rollout;
 use crate::kinds::contract::CONTROL_PLANE;
 use crate::kinds::fields::{annotation, text};
 use crate::kinds::standing::condition;
-use crate::model::{Decision, Reason};
+use crate::model::{Decision, Reason, is};
 use crate::object::is_deleting;
 use crate::providers::kubeadm;
 use crate::report::plural;
@@ -103,8 +103,9 @@ impl<'j> Plane<'_, 'j> {
             let learners = self.members.learners();
             let waits = || {
                 format!(
-                    "{} is a learner and no voter yet; its controller takes no step until it is one",
-                    learners.join(", ")
+                    "{} {} not vote in etcd yet (learner); the controller waits until that changes",
+                    learners.join(", "),
+                    if learners.len() == 1 { "does" } else { "do" }
                 )
             };
             return (!learners.is_empty()).then(waits);
@@ -116,8 +117,9 @@ impl<'j> Plane<'_, 'j> {
             _ => String::new(),
         };
         Some(format!(
-            "{bad} of {} not healthy; the {} step leaves {} of {after} voters, {} are needed{first}{notes}",
+            "{bad} of {} {} unhealthy; the {} step leaves {} healthy of {after} voters, and {} are needed{first}{notes}",
             plural(self.members.count(), "etcd member"),
+            is(bad),
             if place == 0 { "first" } else { "second" },
             after.saturating_sub(unhealthy),
             after / 2 + 1

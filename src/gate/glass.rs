@@ -49,7 +49,7 @@ pub(crate) fn lift(
     let mut lifts = BTreeSet::new();
     for reason in reasons.iter_mut().filter(|reason| reason.decision == Decision::Hold) {
         reason.decision = Decision::Warn;
-        reason.next = None;
+        (reason.next, reason.remedy) = (None, None);
         lifts.insert(reason.gate.clone());
     }
     let lifts = lifts.into_iter().collect();
@@ -95,7 +95,7 @@ fn refusal(judged: &Judged<'_>, reasons: &[Reason], entry: &Approval) -> Result<
     let doubts = gates(&|reason| reason.decision == Decision::Undecided);
     let holds = gates(&|reason| reason.decision == Decision::Hold);
     if doubts.is_empty() && holds.is_empty() {
-        return Err("nothing is held, so there is nothing to break; leave it out".to_owned());
+        return Err("nothing is held; leave --break-glass out".to_owned());
     }
     if !rules.break_glass.allow {
         return Err("the policy does not allow it (approvals.breakGlass)".to_owned());
@@ -109,7 +109,7 @@ fn refusal(judged: &Judged<'_>, reasons: &[Reason], entry: &Approval) -> Result<
         return Err(format!("it is by {by}, and the policy allows only {}", wanted.join(", ")));
     }
     if !doubts.is_empty() {
-        return Err(format!("it lifts no doubt: {}", doubts.join(", ")));
+        return Err(format!("it cannot lift what is undecided: {}", doubts.join(", ")));
     }
     let fixed: Vec<&str> = holds.iter().copied().filter(|gate| !can_lift(gate)).collect();
     if !fixed.is_empty() {
@@ -160,7 +160,7 @@ pub(crate) fn tell(report: &mut Report) {
         let text = format!("{shout}: nobody approved this. Held by {lifts}, and let through; {kept}");
         report.reasons.insert(0, Reason::new(GATE, Decision::Warn, text));
     } else {
-        report.warnings.insert(0, format!("break-glass opened nothing: {}", glass.message));
+        report.warnings.insert(0, format!("break-glass had no effect: {}", glass.message));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::impact::Rollout;
 use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
 use crate::kinds::fields::{annotation, controller, label, number, remediation_period, text};
 use crate::kinds::standing::{ailment, condition, has_conditions};
-use crate::model::{Decision, Effect, Reason, quoted};
+use crate::model::{Decision, Effect, Reason, is, quoted};
 use crate::object::{Key, View};
 use crate::report::plural;
 use crate::tree::Value;
@@ -226,7 +226,7 @@ fn remediation(judged: &Judged<'_>, rollout: &Rollout, live: &Value, fleet: &Fle
         let told: Value = serde_json::from_str(text).unwrap_or_default();
         let name = told.get("machine").and_then(Value::as_str).unwrap_or("a Machine");
         match told.get("retryCount").and_then(Value::as_u64).filter(|count| *count > 0) {
-            Some(count) => format!("{name} is being remediated, tried {} already", plural(count, "time")),
+            Some(count) => format!("{name} is being remediated (try {})", count + 1),
             None => format!("{name} is being remediated"),
         }
     });
@@ -249,7 +249,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
     let Some((machine, ailment)) = first else {
         let own = live.and_then(|live| missing(live, fleet.count(&rollout.owner).filter(|_| *count > 0)?));
         if let Some(what) = own {
-            return reason("machines", answer, format!("{}: {what}", rollout.owner), &rollout.owner);
+            return reason("machines", answer, format!("{} {what}", rollout.owner), &rollout.owner);
         }
         // Workers share what is left with the other owners of their cluster.
         let shared = fleet
@@ -259,10 +259,11 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
             .filter(|_| rollout.owner.group != CONTROL_PLANE)?
             .clone();
         let what = missing(&live_owner(judged, &shared)?, fleet.count(&shared)?)?;
-        let said = reason("machines", answer, format!("{shared}: {what}"), &shared)?;
+        let said = reason("machines", answer, format!("{shared} {what}"), &shared)?;
         return fleet.said.insert(shared.to_string()).then_some(said);
     };
-    let message = format!("{ailing} of the {} of {whose} not ok: {ailment}", plural(*count as u64, "Machine"));
+    let (all, are) = (plural(*count as u64, "Machine"), is(*ailing as u64));
+    let message = format!("{whose}: {ailing} of {all} {are} not healthy: {ailment}");
     let said = reason("machines", answer, message, &rollout.owner)?.with_next(describe(machine));
     fleet.said.insert(whose).then_some(said)
 }
@@ -271,7 +272,7 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
 fn missing(owner: &Value, there: usize) -> Option<String> {
     let wanted = number(owner, "/spec/replicas")?;
     few(owner, there)?;
-    Some(format!("{there} of {} there", plural(wanted, "Machine")))
+    Some(format!("has {there} of {}", plural(wanted, "Machine")))
 }
 
 /// How many Machines an owner has too few; `None` where it has enough.
@@ -293,9 +294,9 @@ fn substitute(judged: &Judged<'_>, key: &Key, machine: &Value, ails: bool) -> Op
     let is_young = began.is_some_and(|began| began.checked_add(period).is_ok_and(|end| judged.world.now < end));
     let tried = || {
         format!(
-            "{} takes the place of {before}, which was remediated, tried {} so far",
+            "{} replaces {before}, which was remediated ({} so far)",
             key.name,
-            plural(tries, "time")
+            if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
         )
     };
     (ails || (tries > 1 && is_young)).then(tried)

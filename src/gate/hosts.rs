@@ -8,12 +8,11 @@ use crate::compare::Pair;
 use crate::hashed::HashMap;
 use crate::kinds::fields::wanted;
 use crate::model::Reason;
-use crate::model::{Action, Decision, Effect};
+use crate::model::{Action, Decision, Effect, plural_is};
 use crate::object::{Key, Object};
 use crate::providers::hosts::{HOST, chooses, is_free, is_on_its_way, selector};
 use crate::providers::kind;
 use crate::providers::metal3::MACHINE_TEMPLATE as TEMPLATE;
-use crate::report::plural;
 use crate::tree::Value;
 use crate::world::LiveKind;
 
@@ -90,21 +89,21 @@ impl Crowd<'_> {
         // What only grows can wait for a host that is being looked at; a rollout that has begun should not have to.
         let is_short = free < *surge || free + coming < surge + more;
         is_short.then(|| {
-            let soon = if coming > 0 { format!(" and {coming} on the way") } else { String::new() };
+            let soon = if coming > 0 { format!(" ({coming} more being prepared)") } else { String::new() };
             let message = match more {
                 0 => format!(
-                    "{first}: {} free{soon}, {surge} needed before the first old Machine goes; the rollout would stand still{}",
-                    plural(free, "host"),
-                    if free + coming < *surge { "" } else { " until it may be used" }
+                    "{first}: {} free{soon}, {surge} needed before the first old Machine goes; the rollout would {}",
+                    plural_is(free, "host"),
+                    if free + coming < *surge { "stand still" } else { "wait until they are ready" }
                 ),
                 _ if *surge == 0 => format!(
-                    "{first}: {} free{soon}, {more} needed for the Machines that this write adds; the others would wait for one",
-                    plural(free, "host")
+                    "{first}: {} free{soon}, {more} needed for the Machines that this write adds; the rest would wait for a host",
+                    plural_is(free, "host")
                 ),
                 _ => format!(
                     "{first}: {} free{soon}, {surge} needed before the first old Machine goes and {more} for the Machines that this write \
                      adds; the rollout would stand still",
-                    plural(free, "host")
+                    plural_is(free, "host")
                 ),
             };
             let next = format!("kubectl get baremetalhosts{place}");

@@ -148,7 +148,7 @@ fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
     let names = image_texts(&template, &*after.get(&template)?);
     let said: Vec<u64> = names.iter().flat_map(|name| minors(name)).collect();
     let other = said.first().filter(|_| !said.contains(&own))?;
-    Some(format!("its version is {told}, and the image of {template} has the name of one for v1.{other}"))
+    Some(format!("its version is {told}, but the image of {template} is named for v1.{other}"))
 }
 
 fn kind_of(name: &str) -> &'static crate::kinds::Kind {

@@ -70,7 +70,7 @@ impl<'j> Smaller<'j> {
         let left =
             replicas.map_or_else(String::new, |left| format!(", {left} {}", if left == 1 { "stays" } else { "stay" }));
         let why = match owner.group.as_str() {
-            CONTROL_PLANE => "a smaller control plane is another quorum".to_owned(),
+            CONTROL_PLANE => "a smaller control plane may survive fewer failures".to_owned(),
             _ => format!("more than {limit} at once"),
         };
         let beside = if *effect == Effect::Rollout { " beside those that it replaces" } else { "" };

@@ -92,17 +92,17 @@ fn too_few(
     let count = below.iter().map(|(_, count)| count).sum::<u64>() + ailing;
     let guessed = |owner: &Key| rollouts.iter().any(|rollout| rollout.owner == *owner && is_guessed(rollout));
     let doubt = |owner: &Key| match () {
-        () if guessed(owner) => " at most, its strategy is not known",
+        () if guessed(owner) => " at most, strategy unknown",
         () if beside.iter().any(|rollout| rollout.owner == *owner) => " that rolls already",
         () => "",
     };
     let whose = below.iter().map(|(owner, count)| format!("{owner} {count}{}", doubt(owner)));
     let whose = whose.collect::<Vec<_>>().join(", ");
-    let others = if ailing > 0 { format!(", {ailing} of others not ok or missing already") } else { String::new() };
+    let others = if ailing > 0 { format!("; {ailing} more already unhealthy or missing") } else { String::new() };
     let place = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
     (count > limit).then(|| {
         let message = format!(
-            "cluster {place}{}: up to {} missing at one time ({whose}{others}); the policy allows {limit}",
+            "cluster {place}{} may miss {} at one time ({whose}{others}); the policy allows {limit}",
             first.cluster,
             plural(count, "Machine")
         );

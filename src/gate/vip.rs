@@ -201,7 +201,7 @@ impl<'j> RollingVip<'_, 'j> {
             return None;
         }
         let goes = if self.rollout.machine_names.contains(&member.key.name) { "goes" } else { "may go" };
-        let has = format!("Node {name} (Machine {}) has the virtual IP ({by}) and {goes}", member.key.name);
+        let has = format!("Node {name} (Machine {}) holds the virtual IP ({by}) and {goes}", member.key.name);
         let (can, cannot) = self.others(name, *way);
         let is_alone = can.is_empty() && cannot.is_empty();
         if *way == Way::Own {
@@ -217,7 +217,7 @@ impl<'j> RollingVip<'_, 'j> {
                 true => (Decision::Hold, format!("{has}; there is no other Node of the control plane to take it over")),
                 false => {
                     let why = cannot.join(", ");
-                    (Decision::Hold, format!("{has}; no other Node of the control plane can take it over: {why}"))
+                    (Decision::Hold, format!("{has}; no other control plane Node can take it over: {why}"))
                 }
             });
         }

@@ -9,7 +9,7 @@ use super::health::{describe, live_owner};
 use crate::impact::Rollout;
 use crate::kinds::contract::{self, CONTROL_PLANE};
 use crate::kinds::fields::text;
-use crate::model::{Action, Decision, Effect, Reason, quoted};
+use crate::model::{Action, Decision, Effect, Reason, quoted, some_of};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
 use crate::world::workload::{Node, Workload};
@@ -136,10 +136,5 @@ fn is_own(judged: &Judged<'_>, rollout: &Rollout, member: &Member<'_>) -> bool {
 
 /// Names with commas; of many only the first ones.
 pub(super) fn names(all: &BTreeSet<&str>) -> String {
-    const SHOWN: usize = 4;
-    let shown = all.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-    match all.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    some_of(all, 4)
 }

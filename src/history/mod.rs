@@ -148,7 +148,7 @@ impl FoundHistory {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     /// It is something else.
-    #[error("{place}: {why}; mend it, or take it away and begin anew")]
+    #[error("{place}: {why}; fix it, or take it away and start again")]
     Unreadable {
         /// The file, or the key of the object.
         place: String,

@@ -92,7 +92,7 @@ impl Sender<'_> {
                 whole["metadata"]["resourceVersion"] = version;
                 Ok(self.request(way, Verb::Replace, whole))
             }
-            WriteMethod::Recreate => Err("the host deletes the live object and makes it anew".to_owned()),
+            WriteMethod::Recreate => Err("the host deletes the live object and makes it again".to_owned()),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::apiserver::merge;
 use crate::hashed::HashSet;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
 use crate::kinds::fields::annotation;
+use crate::model::first_and_more;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
 use crate::providers::carriers;
@@ -118,28 +119,23 @@ pub(super) fn has_compared(run: &Run<'_>) -> bool {
 
 /// Turns it into warnings and doubts.
 fn tell(run: &mut Run<'_>, said: Said) {
-    if let [first, more @ ..] = said.remote.as_slice() {
+    if !said.remote.is_empty() {
         let how = if said.is_proven { "" } else { ", as far as the names of their kubeconfigs tell" };
-        let who = and_more(first, more);
+        let who = first_and_more(&said.remote);
         run.out.warnings.push(format!("not looked at: the changes of {who}, which land in other clusters{how}"));
     }
-    if let [first, more @ ..] = said.fresh.as_slice() {
-        let who = and_more(first, more);
+    if !said.fresh.is_empty() {
+        let who = first_and_more(&said.fresh);
         run.out.warnings.push(format!("not looked at: what the new {who} would bring, which is not in this stream"));
     }
     for (key, why) in said.changed {
         run.out.carried.push(Unread {
             what: format!("what {key} carries"),
             why: format!("{why}, and the objects inside it are not in this stream"),
-            remedy: "plan what it renders by itself, or say `unseen: {inside: warn}` in the policy".to_owned(),
+            remedy: "plan those objects separately, or set `unseen: {inside: warn}` in the policy".to_owned(),
             keys: vec![key],
         });
     }
-}
-
-/// The first of some names, with the number of the others.
-fn and_more(first: &str, others: &[String]) -> String {
-    if others.is_empty() { first.to_owned() } else { format!("{first} and {} more", others.len()) }
 }
 
 /// Whether an object carries others: by its kind, by a release that takes values from it, or by what its data holds.

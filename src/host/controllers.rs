@@ -117,7 +117,7 @@ fn controller(object: &Object, before: &Value, after: &Value) -> Option<Unread> 
     let how = if was == is { "its settings change".to_owned() } else { format!("{was} -> {is}") };
     Some(Unread {
         what: format!("what another {provider} does to Machines"),
-        why: format!("{}: {how}, and all is judged by the present one", object.key),
+        why: format!("{}: {how}, and Machines are judged by the present one", object.key),
         remedy: REMEDY.to_owned(),
         keys: vec![object.key.clone()],
     })

@@ -225,7 +225,7 @@ fn from_args(found: &mut Detected, args: &HelmArgs) {
             .push("Helm 3 runs the post-renderer on nothing when --output-dir is given; drop --output-dir".to_owned());
     }
     if let Some(flag) = &args.unknown_flag {
-        found.warnings.push(format!("{flag} on Helm's command line is not known; give --release and --namespace"));
+        found.warnings.push(format!("{flag} on Helm's command line is not known; pass --release and --namespace"));
     }
 }
 

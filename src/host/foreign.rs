@@ -42,7 +42,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
             run.out.doubts.push(Unread {
                 what: object.key.to_string(),
                 why: format!("nothing is known about the group {}, so it was not read", object.key.group),
-                remedy: "give --base FILE (helm get manifest)".to_owned(),
+                remedy: "pass --base FILE (helm get manifest)".to_owned(),
                 keys: vec![object.key.clone()],
             });
             continue;

@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
                 Meeting::None => {}
                 Meeting::Replaces if self.waits_for_end(hook) => {}
                 Meeting::Replaces if self.remake(hook)? => {}
-                Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name anew"),
+                Meeting::Replaces => self.give_way(hook, "before it makes the hook of the same name again"),
                 Meeting::Removes => self.give_way(hook, "when the hook that it applied over it succeeded"),
                 Meeting::Changes if kinds::is_compared(&hook.key) => self.write(hook)?,
                 Meeting::Changes => {}

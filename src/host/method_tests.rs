@@ -19,7 +19,11 @@ fn helm_3_with_force_reverts_what_drifted() {
     world.host.replace = true;
     let prediction = predicted(&[last], &world);
     assert_eq!(paths(&prediction.pairs[0]), ["metadata.annotations.by", "spec.replicas", "spec.paused"]);
-    assert!(prediction.doubts.is_empty() && prediction.warnings[0].contains("replaced"), "{:?}", prediction.warnings);
+    assert!(
+        prediction.doubts.is_empty() && prediction.warnings[0].contains("replaces whole objects"),
+        "{:?}",
+        prediction.warnings
+    );
 }
 
 #[test]

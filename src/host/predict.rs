@@ -29,7 +29,7 @@ const FEW: usize = 16;
 
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
 const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
-     the release is applied, so leave --force-replace out or say --server-side=false";
+     the release is applied, so leave --force-replace out or pass --server-side=false";
 
 /// What the host is about to do, as far as it can be told.
 #[derive(Debug, Clone, Default)]
@@ -76,8 +76,8 @@ pub fn predict(rendered: &Inventory, world: &World) -> Result<Prediction, LoadEr
         let other = Run::new(rendered, world, Some(*way))?.finish()?;
         if !alike(&prediction, &other) {
             prediction.warnings.push(
-                "it is not known how the host writes: both ways were predicted, and the worse one counts; say --host or \
-                 --method to be exact"
+                "it is unknown how the host writes: both ways were predicted, and the worse one counts; pass --host or \
+                 --method"
                     .to_owned(),
             );
             prediction.others.push(other);

@@ -55,7 +55,7 @@ fn predicted(case: &Value) -> Result<Value, String> {
             Ok(content(&predicted))
         }
         AfterWrite::Refused { because, .. } => Err(because),
-        AfterWrite::Recreated => Err("made anew".to_owned()),
+        AfterWrite::Recreated => Err("made again".to_owned()),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{HostKind, kinds, stream};
 use crate::apiserver::merge;
 use crate::compare::changes;
 use crate::model::Finding;
-use crate::model::RuleId;
+use crate::model::{RuleId, first_and_more};
 use crate::object::{Inventory, Key, LoadError, Object, is_deleting};
 use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
@@ -30,31 +30,35 @@ impl Run<'_> {
     pub(super) fn say(&mut self) {
         self.repeated();
         if self.reshaped > 0 {
-            self.out.warnings.push(format!(
-                "{} live objects are in another API version than the rendered ones and were compared after conversion",
-                self.reshaped
-            ));
+            let (who, were) = match self.reshaped {
+                1 => ("1 live object has another API version than its render".to_owned(), "was"),
+                many => (format!("{many} live objects have another API version than their render"), "were"),
+            };
+            self.out.warnings.push(format!("{who} and {were} converted before the comparison"));
         }
         if !self.homeless.is_empty() {
             self.out.doubts.push(Unread {
                 what: "the namespace of objects that do not say one".to_owned(),
                 why: format!(
-                    "{} and {} more have none, and that of the release is not known",
-                    self.homeless[0],
-                    self.homeless.len() - 1
+                    "{} {} none, and that of the release is unknown",
+                    first_and_more(&self.homeless),
+                    if self.homeless.len() == 1 { "has" } else { "have" }
                 ),
-                remedy: "say --namespace".to_owned(),
+                remedy: "pass --namespace".to_owned(),
                 keys: std::mem::take(&mut self.homeless),
             });
         }
         if !self.sorted.unclear.is_empty() {
             let keys: Vec<Key> = self.sorted.unclear.iter().map(|key| (*key).clone()).collect();
             self.out.doubts.push(Unread {
-                what: format!("whether {} and {} more are hooks", keys[0], keys.len() - 1),
+                what: match keys.as_slice() {
+                    [only] => format!("whether {only} is a hook"),
+                    all => format!("whether {} are hooks", first_and_more(all)),
+                },
                 why: "they stand in a List, which only Helm 4 takes apart before it looks for hooks, and only for a \
                       post-renderer"
                     .to_owned(),
-                remedy: "put each hook into a document of its own, or say --host".to_owned(),
+                remedy: "put each hook into a document of its own, or pass --host".to_owned(),
                 keys,
             });
         }
@@ -76,7 +80,7 @@ impl Run<'_> {
             self.unasked.dedup();
             let what = match self.unasked.as_slice() {
                 [only] => format!("whether {only} is there"),
-                all => format!("whether {} and {} more are there", all[0], all.len() - 1),
+                all => format!("whether {} are there", first_and_more(all)),
             };
             self.out.doubts.push(Unread {
                 what,
@@ -90,29 +94,29 @@ impl Run<'_> {
                 what: "removed fields and objects".to_owned(),
                 why: "neither the last manifest nor managed fields are known, so what the host removes cannot be seen"
                     .to_owned(),
-                remedy: "say --release and --namespace, or give --base FILE".to_owned(),
+                remedy: "pass --release and --namespace, or --base FILE".to_owned(),
                 keys: std::mem::take(&mut self.blind),
             });
         }
         if self.way == Some(WriteMethod::Replace) && !self.out.pairs.is_empty() {
             self.out.warnings.push(
-                "objects are replaced: labels and annotations that are not rendered go, and finalizers and owners are gone \
-                 until their controllers put them back"
+                "the host replaces whole objects: labels and annotations that are not rendered are lost, finalizers and owner \
+                 references until their controllers set them again"
                     .to_owned(),
             );
         }
         if self.world.host.kind == Some(HostKind::Argocd) && self.way.is_some() && Application::of(self.world).is_none()
         {
             self.out.warnings.push(
-                "the Application of Argo CD is not known, and with it neither syncOptions nor ignoreDifferences; put it \
-                 beside the live objects, or say --method"
+                "the Application of Argo CD is unknown, and so are its syncOptions and ignoreDifferences; put it beside the \
+                 live objects, or pass --method"
                     .to_owned(),
             );
         }
         if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
             self.out
                 .warnings
-                .push("the last manifest is not known: objects that the host deletes cannot be seen".to_owned());
+                .push("the last manifest is unknown, so deletions are not predicted; pass --release and --namespace, or --base FILE".to_owned());
         }
     }
 
@@ -174,7 +178,7 @@ impl Run<'_> {
         if argo.recreates_refused(object.value()?.as_ref()) {
             self.out.doubts.push(Unread {
                 what: format!("what happens to {} where the API server refuses the write", object.key),
-                why: "Argo CD was told Force=true, so it then deletes the object and makes it anew".to_owned(),
+                why: "Argo CD was told Force=true, so it then deletes the object and makes it again".to_owned(),
                 remedy: "leave Force=true out".to_owned(),
                 keys: vec![object.key.clone()],
             });
@@ -185,13 +189,13 @@ impl Run<'_> {
     /// Adds the pair of an object that is deleted and made anew.
     pub(super) fn recreate(&mut self, live: &Object, value: Value) {
         if is_deleting(&value) {
-            self.doubt_end(live, "it is made anew");
+            self.doubt_end(live, "it is made again");
             return;
         }
         let mut pair = deleted(live, value);
         pair.rule = RuleId::of("host/recreates").into();
-        pair.because = "the host deletes the live object and makes it anew".to_owned();
-        let message = format!("{} is deleted and made anew, whether it changes or not", live.key);
+        pair.because = "the host deletes the live object and makes it again".to_owned();
+        let message = format!("{} is deleted and made again, whether it changes or not", live.key);
         self.out.findings.push(Finding::new("recreated", live.key.clone(), message));
         self.out.pairs.push(pair);
     }

@@ -12,7 +12,7 @@ use crate::hashed::{HashMap, HashSet};
 use crate::host::HostKind;
 use crate::model::Effect;
 use crate::model::Finding;
-use crate::model::RuleId;
+use crate::model::{RuleId, first_and_more};
 use crate::object::{Identity, Inventory, Key, LoadError, Object};
 use crate::providers::{self, kind};
 use crate::tree::Value;
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
             (true, [first, rest @ ..]) => format!("whether --prune deletes {first} or {} more", rest.len()),
             _ => "what --prune deletes".to_owned(),
         };
-        let remedy = "give --base FILE with all that --prune selects, or leave --prune out".to_owned();
+        let remedy = "pass --base FILE with all that --prune selects, or leave --prune out".to_owned();
         self.out.doubts.push(Unread { what, why: why.to_owned(), remedy, keys });
     }
 
@@ -221,7 +221,8 @@ impl<'a> Run<'a> {
     pub(super) fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
         let taken = self.taken_by(gone);
         let because = match taken.first() {
-            Some(first) => format!("{why}, and {first} and {} more objects go with it", taken.len() - 1),
+            Some(only) if taken.len() == 1 => format!("{why}, and {only} goes with it"),
+            Some(_) => format!("{why}, and {} go with it", first_and_more(&taken)),
             None if self.way.is_some() => return,
             None => match defined_by(gone) {
                 Some(kind) => {
@@ -248,7 +249,7 @@ impl<'a> Run<'a> {
         self.out.carried.push(Unread {
             what: format!("what {} holds", gone.key),
             why: format!("{why}, and everything in it goes with it; an old render shows nothing of other releases"),
-            remedy: "compare with the cluster (--live cluster), or say `unseen: {inside: warn}` in the policy"
+            remedy: "compare with the cluster (--live cluster), or set `unseen: {inside: warn}` in the policy"
                 .to_owned(),
             keys: vec![gone.key.clone()],
         });

@@ -179,7 +179,7 @@ pub(super) fn still_in_use(out: &mut Prediction, world: &World) -> Vec<Key> {
             continue;
         };
         let (id, message) = if kind(first).role == Role::Set {
-            let until = "until the rollout ends no lost Machine of it can be made anew";
+            let until = "until the rollout ends no lost Machine of it can be made again";
             ("old-template-removed", format!("{key} is deleted while {first} still refers to it: {until}"))
         } else {
             missed.push(key.clone());

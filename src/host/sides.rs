@@ -49,9 +49,8 @@ impl<'a> Run<'a> {
             if let Some(name) = names.find(|name| is_null(&old, name) != is_null(&new, name)) {
                 self.out.doubts.push(Unread {
                     what: format!("metadata.{what}[{name:?}] of {key}"),
-                    why: "it has no value: Helm and Flux write an empty text, kubectl and Argo CD leave it out"
-                        .to_owned(),
-                    remedy: "say which host writes (--host)".to_owned(),
+                    why: "it has no value: Helm and Flux write \"\", kubectl and Argo CD leave it out".to_owned(),
+                    remedy: "pass --host".to_owned(),
                     keys: vec![key.clone()],
                 });
             }

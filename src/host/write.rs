@@ -197,7 +197,8 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
         Applied::Conflict { manager, paths } => AfterWrite::Refused {
             rule: RuleId::of("host/conflict"),
             because: format!(
-                "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way",
+                "the API server refuses the apply: {manager:?} owns {} with another value; the upgrade stops half-way; leave \
+                 the field out, or let the host take it over (--force-conflicts)",
                 paths.join(", ")
             ),
         },

@@ -7,7 +7,7 @@ use super::Weighed;
 use super::simulate::{End, Fleet, Pace, Played, Wait};
 use crate::hashed::HashMap;
 use crate::kinds::fields::number;
-use crate::model::{Course, Standing, Strategy, Unit, plural};
+use crate::model::{Course, Standing, Strategy, Unit, plural, plural_is};
 
 /// Names that a sentence shows.
 const NAMES: usize = 3;
@@ -128,11 +128,11 @@ fn unread(name: String, set: String, unit: &Unit) -> Standing {
 fn stops(owner: &Weighed<'_>, played: &Played) -> Option<String> {
     let so_far = match played.deleted().count() {
         0 => "replaces nothing".to_owned(),
-        deleted => format!("stands still after {}", plural(deleted as u64, "deleted Machine")),
+        deleted => format!("stops after it deleted {}", plural(deleted as u64, "Machine")),
     };
     let wait = match &played.end {
         End::Settled => return None,
-        End::Endless => return Some("does not come to an end that can be foretold".to_owned()),
+        End::Endless => return Some("no end can be predicted".to_owned()),
         End::Stuck(wait) => wait,
     };
     let why = match wait {
@@ -142,21 +142,16 @@ fn stops(owner: &Weighed<'_>, played: &Played) -> Option<String> {
         Wait::NoHost(count) => {
             let free = match owner.hosts {
                 None | Some(0) => "no host is free".to_owned(),
-                Some(free) => format!("only {} free", plural_are(free, "host")),
+                Some(free) => format!("only {} free", plural_is(free, "host")),
             };
             format!("{free}, and {} would wait for one", plural(*count, "new Machine"))
         }
         Wait::ByHand => "until somebody deletes the Machines that are out of date".to_owned(),
         Wait::CannotMake => owner.makes_none.unwrap_or("no Machine can be made").to_owned(),
-        Wait::NoRoom => "nothing may be taken away and nothing may be added".to_owned(),
+        Wait::NoRoom => "no Machine may be deleted and none may be added".to_owned(),
     };
     let link = if why.starts_with("until") { " " } else { ": " };
     Some(format!("{so_far}{link}{why}"))
-}
-
-/// "1 host is", "2 hosts are".
-fn plural_are(count: u64, what: &str) -> String {
-    format!("{} {}", plural(count, what), if count == 1 { "is" } else { "are" })
 }
 
 /// "cp-1 is", "cp-1 and cp-2 are".

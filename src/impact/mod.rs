@@ -9,7 +9,7 @@ mod together;
 pub(crate) use count::counted;
 pub(crate) use course::has_more_room;
 pub(crate) use rollout::{Weighed, of};
-pub(crate) use rollout::{fewer, gone};
+pub(crate) use rollout::{deletes_all, fewer, gone};
 pub(crate) use together::{at_once, together};
 
 pub(crate) use crate::model::Rollout;

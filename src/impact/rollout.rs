@@ -128,6 +128,15 @@ pub(crate) fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
     (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
 }
 
+/// The step of an owner that loses so many Machines, which are all that it has.
+#[must_use]
+pub(crate) fn deletes_all(count: u64) -> String {
+    match count {
+        1 => "deletes its only Machine; nothing replaces it".to_owned(),
+        _ => format!("deletes all {count} Machines; nothing replaces them"),
+    }
+}
+
 /// All Machines go.
 #[must_use]
 pub(crate) fn gone(base: Rollout, before: u64, machine_names: Vec<String>, causes: Vec<String>) -> Rollout {
@@ -135,7 +144,7 @@ pub(crate) fn gone(base: Rollout, before: u64, machine_names: Vec<String>, cause
         effect: Effect::Delete,
         machines: Some(before),
         machine_names,
-        steps: vec![format!("deletes all {before} Machines; none takes their place")],
+        steps: vec![deletes_all(before)],
         causes,
         ..base
     }
@@ -161,7 +170,7 @@ fn replaced(base: Rollout, assessment: &Weighed<'_>, wanted: u64) -> Rollout {
     units.sort_by(|left, right| left.names.cmp(&right.names));
     let count: u64 = units.iter().map(|unit| unit.count).sum();
     let room = assessment.mirror.room(assessment.new, wanted);
-    let each = if count == 1 { "the Machine".to_owned() } else { format!("each of the {count} Machines") };
+    let each = if count == 1 { "the outdated Machine".to_owned() } else { format!("all {count} outdated Machines") };
     let paths = units.iter().flat_map(|unit| &unit.after).map(|cause| cause.path.to_string());
     let mut steps = assessment.mirror.steps(&each, (base.present.unwrap_or(wanted), wanted), room);
     // Which Machines an extension updates where they are, it alone knows: a course of replaced ones would be a wrong one.

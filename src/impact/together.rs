@@ -79,8 +79,8 @@ fn waits(rollouts: &[&Rollout], owners: &BTreeSet<&Key>) -> Vec<String> {
     };
     let told = |rollout: &&Rollout| {
         format!(
-            "{} lets {} go first, and its MachineSets make none until the control plane is upgraded; a drain of the control plane that \
-             waits for one does not end",
+            "{} deletes {} first, and its MachineSets make none until the control plane is upgraded; if a drain of the control plane \
+             waits for one, both wait for ever",
             rollout.owner,
             crate::model::plural(rollout.max_unavailable.unwrap_or_default(), "Machine")
         )

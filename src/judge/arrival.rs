@@ -49,7 +49,7 @@ pub(super) fn created(
     // What nobody looked for may be there, and is not called new.
     let is_seen = is_seen(stage, pair);
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
-    let unseen = "was not looked for in the cluster; where it is new,";
+    let unseen = "was not compared, as the cluster was not asked for it; if it is new,";
     let (warning, because) = if replicas::makes_machines(key.known, new) {
         let machines = plural(fields::wanted(new, None), "Machine");
         let warning = match is_seen {
@@ -68,7 +68,7 @@ pub(super) fn created(
         (None, "it is new; no Machine that exists is touched".to_owned())
     };
     let because =
-        if is_seen { because } else { format!("nobody looked whether it is there; where it is not, {because}") };
+        if is_seen { because } else { format!("the cluster was not asked for it; if it is not there, {because}") };
     out.warnings.extend(warning);
     Outcome::whole(pair, &Answer::whole(Effect::None, rule, because))
 }

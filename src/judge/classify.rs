@@ -65,7 +65,7 @@ pub fn classify(pairs: &mut Vec<Pair>, again: Vec<Pair>, scene: &Scene<'_>, rule
     }
     out.warnings.extend(differ.into_iter().map(|(name, version)| {
         format!(
-            "the version of {name} is not known, and versions differ: the worst of them counts, such as {version} (--provider {name}=VERSION tells which)"
+            "the version of {name} is unknown and matters here: the worst one counts, such as {version}; pass --provider {name}=VERSION"
         )
     }));
     out.warnings.extend(open::torn(&torn));
@@ -226,8 +226,10 @@ fn judge_all(stage: &Stage<'_>, judged: &Judged, again: &[Pair]) -> Run {
 fn refused_again(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Outcome {
     let Some((_, admission)) = admitted(stage, key.known, pair) else { return Outcome::default() };
     let Some(refusal) = admission.refusals.first() else { return Outcome::default() };
-    let because =
-        format!("nothing of it changes, but the host sends it all the same; {}: {}", refusal.path, refusal.message);
+    let because = format!(
+        "it does not change, but the host sends it again, and it is refused; {}: {}",
+        refusal.path, refusal.message
+    );
     Outcome { effect: Effect::Rejected, rule: refusal.rule.into(), because, ..Outcome::default() }
 }
 
@@ -326,6 +328,6 @@ fn renamed(stage: &Stage<'_>, pair: &Pair, moved: &BTreeMap<Key, Effect>, out: &
     let referrers = stage.referrers(&pair.key);
     let effect = referrers.iter().filter_map(|reference| moved.get(&reference.from)).copied().max().unwrap_or_default();
     out.findings.extend(templates::same_content(pair, &from, effect));
-    let because = format!("it takes the place of {from}; alone it does nothing, the reference that moves to it does");
+    let because = format!("it replaces {from}; by itself it does nothing, only a reference that moves to it does");
     Outcome { answers, rule: RuleId::of("template/renamed").into(), because, ..Outcome::default() }
 }

@@ -2,7 +2,7 @@
 
 use crate::judge::owner::Assessment;
 use crate::kinds::Typed;
-use crate::model::{Classified, Effect, Finding, Unit, plural};
+use crate::model::{Classified, Effect, Finding, Unit, plural_is};
 use crate::object::Key;
 
 /// Adds what is due. Rollouts of this write are there already.
@@ -17,21 +17,24 @@ pub(super) fn findings(key: &Typed<'_>, assessment: &Assessment, out: &mut Class
         let causes: Vec<String> =
             unit.map(|unit| unit.before.iter().map(|cause| cause.path.to_string()).collect()).unwrap_or_default();
         let tail = if assessment.is_released() {
-            "and this write lets them go"
+            "and this write starts their rollout"
         } else if out.rollouts.iter().any(|rollout| rollout.owner == **key && rollout.effect != Effect::Scale) {
             "and this write replaces them with the others"
         } else {
             "and this write does not change that"
         };
-        finding("pending-rollout", format!("{} out of date already ({}), {tail}", are(pending), causes.join(", ")));
+        finding(
+            "pending-rollout",
+            format!("{} already outdated ({}), {tail}", plural_is(pending, "Machine"), causes.join(", ")),
+        );
     }
     let cancelled = count(&mut assessment.cancelled());
     if cancelled > 0 {
         finding(
             "cancelled-rollout",
             format!(
-                "{} out of date and {} again after this write, so nothing replaces {}",
-                are(cancelled),
+                "{} outdated now and {} again after this write, so nothing replaces {}",
+                plural_is(cancelled, "Machine"),
                 if cancelled == 1 { "matches" } else { "match" },
                 if cancelled == 1 { "it" } else { "them" }
             ),
@@ -40,12 +43,7 @@ pub(super) fn findings(key: &Typed<'_>, assessment: &Assessment, out: &mut Class
     if let Some(cause) = assessment.perpetual.first() {
         finding(
             "perpetual-rollout",
-            format!("a Machine that it makes is out of date at once ({}): it would be replaced for ever", cause.path),
+            format!("every new Machine is outdated at once ({}), so Machines are replaced for ever", cause.path),
         );
     }
-}
-
-/// "1 Machine is", "3 Machines are".
-fn are(count: u64) -> String {
-    format!("{} {}", plural(count, "Machine"), if count == 1 { "is" } else { "are" })
 }

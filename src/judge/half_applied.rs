@@ -5,7 +5,7 @@
 use crate::compare::{Action, Pair};
 use crate::host::{HostKind, stops_before_writes};
 use crate::model::Effect;
-use crate::model::Finding;
+use crate::model::{Finding, some_of};
 use crate::world::World;
 
 /// How many objects are named.
@@ -36,16 +36,15 @@ pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
         count => format!("{count} objects are refused, {} among them", first.key),
     }];
     if written.is_empty() {
-        parts.push("no other object of the release changes".to_owned());
+        parts.push("nothing else in the release changes".to_owned());
     } else {
-        let names: Vec<String> =
-            written.iter().take(NAMED).map(|pair| format!("{} ({})", pair.key, pair.effect)).collect();
-        let more = written.len().saturating_sub(NAMED);
-        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-        parts.push(format!("Helm goes on and has written {}{tail} when the release fails", names.join(", ")));
+        let names = some_of(written.iter().map(|pair| format!("{} ({})", pair.key, pair.effect)), NAMED);
+        parts.push(format!("Helm writes the other objects before the release fails: {names}"));
     }
     if kept > 0 {
-        parts.push(format!("nothing is deleted, so {kept} objects that should go stay"));
+        let stay =
+            if kept == 1 { "1 object that should go stays" } else { &format!("{kept} objects that should go stay") };
+        parts.push(format!("Helm then deletes nothing: {stay}"));
     }
     let message = parts.join("; ");
     Some(Finding::new("half-applied", first.key.clone(), message))

@@ -12,7 +12,7 @@ use super::waiting::side::Side;
 use crate::kinds::Role;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
 use crate::kinds::fields::{is_autoscaled, number, target, wanted};
-use crate::model::{Act, Effect, Hold, RuleId, hold_of};
+use crate::model::{Act, Effect, Hold, RuleId, hold_of, plural_is};
 use crate::object::{Key, Path};
 use crate::providers::kind;
 use crate::tree::Value;
@@ -44,7 +44,7 @@ impl Subject<'_> {
         }
         let falls = wanted(self.new, Some(old)) < wanted(old, None);
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
-        let because = format!("{}; {}, so this is held back until {}", answer.because, hold.says, hold.over);
+        let because = hold.tells(&answer.because);
         Some(answer.held(because))
     }
 
@@ -66,8 +66,7 @@ impl Subject<'_> {
             _ => return answer,
         };
         let Some(hold) = self.hold(act) else { return answer };
-        let said = answer.because.trim_end_matches('.');
-        let because = format!("{said}; {}, so this is held back until {}", hold.says, hold.over);
+        let because = hold.tells(&answer.because);
         answer.held(because)
     }
 
@@ -151,13 +150,8 @@ impl Subject<'_> {
     pub(super) fn unless_waiting(&self, assessment: &Assessment, answer: Answer) -> Answer {
         let Some(hold) = assessment.held(Act::Replace) else { return answer };
         let count: u64 = assessment.newly().chain(assessment.pending()).map(|unit| unit.count).sum();
-        let what = if count == 1 { "1 Machine is".to_owned() } else { format!("{count} Machines are") };
-        let because = format!(
-            "{}; {}, so this is held back: {what} replaced when {}",
-            answer.because.trim_end_matches('.'),
-            hold.says,
-            hold.over
-        );
+        let then = format!("{} replaced", plural_is(count, "Machine"));
+        let because = hold.tells_of(&answer.because, &then);
         answer.held(because)
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn torn(keys: &BTreeSet<&Key>) -> Vec<String> {
             count => format!("{first} and {} more, which do not change and are sent", count - 1),
         };
         Some(format!(
-            "not looked at: whether the version of {provider} that runs refuses {which} all the same: not all versions let it through (--provider {provider}=VERSION tells which)"
+            "not checked: whether the version of {provider} that runs refuses {which} all the same, as not all versions let it through; pass --provider {provider}=VERSION"
         ))
     };
     by_provider.into_iter().filter_map(say).collect()

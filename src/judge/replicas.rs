@@ -57,7 +57,7 @@ pub(crate) fn answer(rules: &Rules, rule: RuleId, keeps: u64, (old, new): (&Valu
     }
     if after == 0 {
         return Answer::known(rules, Effect::Delete, rule).saying(format!(
-            "{} and none takes their place{tail}",
+            "{} and not replaced{tail}",
             if before == 1 {
                 "the Machine is deleted".to_owned()
             } else {

@@ -21,8 +21,8 @@ use crate::tree::Value;
 /// The answer about a field that the kind does not have, where nobody said who writes.
 pub(super) fn refused_by_some(stage: &Stage<'_>, path: &Path) -> Answer {
     let because = format!(
-        "{path}: the kind has no field of this name, and nobody said which host writes: Helm 4, kubectl and Argo CD have the write refused, Helm 3 \
-         and Flux have the field dropped (--host tells which)"
+        "{path}: the kind has no such field, and the host is unknown: with Helm 4, kubectl and Argo CD the API server refuses the write, with \
+         Helm 3 and Flux it drops the field; pass --host"
     );
     Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-refused")).saying(because)
 }

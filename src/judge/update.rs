@@ -118,7 +118,7 @@ pub(super) fn updated(
         outcome.effect = Effect::Rollout;
         outcome.rule.clone_from(&answer.rule);
         outcome.because = format!(
-            "{} is stored otherwise than the Machines were made of, such as in another order or filled in from another field; {}",
+            "the write stores {} in another form than the Machines were made of (another order, or filled in from another field); {}",
             cause.path, answer.because
         );
     }
@@ -167,8 +167,8 @@ fn unconverted(stage: &Stage<'_>, key: &Typed<'_>, pair: &Pair) -> Option<Answer
         return None;
     }
     let because = format!(
-        "the old side is written as {old} and the new one as {}; how the API server converts {} is not known here, and what differs may be the same under \
-         another name; compare with the cluster (--live cluster)",
+        "the old side is written in {old} and the new one in {}; rollgate cannot convert {}, so what differs may be the same under another name; \
+         compare with the cluster (--live cluster)",
         pair.api_version, key.kind
     );
     Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unconverted")).saying(because))

@@ -59,7 +59,7 @@ impl Answer {
             effect: Effect::Unknown,
             touches: None,
             rule: RuleId::of("unknown/field").into(),
-            because: format!("no rule names this field of {kind}, so it may do anything to Machines"),
+            because: format!("rollgate has no rule for this field of {kind}, so it may do anything to Machines"),
             source: String::new(),
             finding: None,
             waits: None,

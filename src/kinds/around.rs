@@ -66,9 +66,9 @@ pub(crate) fn outcome(looked_up: Vec<LookUp>) -> (Vec<Refusal>, Vec<Refusal>) {
             (LookedUp::Later, Refuses::Missing) => refused(", which is written after it"),
             (LookedUp::Missing, Refuses::Missing) => refused(", and there is none"),
             (LookedUp::Later | LookedUp::Unclear, _) => {
-                doubt("this run writes that too (nobody knows which of the two comes first: write that one before)");
+                doubt("this run writes that too, in an unknown order (write that one first, in a run of its own)");
             }
-            (LookedUp::Unread, _) => doubt("nobody looked whether there is one"),
+            (LookedUp::Unread, _) => doubt("it was not read whether there is one"),
         }
     }
     (refused, unsure)

@@ -74,8 +74,8 @@ impl Open {
     pub(crate) fn because(&self) -> String {
         let gate = self.gate;
         format!(
-            "the webhook refuses it where the feature gate {gate} is off, as it is unless somebody turned it on; \
-             its state was not read: --feature-gate {gate}=true or =false tells it"
+            "the webhook refuses it unless the feature gate {gate} is on (it is off by default, and its state was not read); pass \
+             --feature-gate {gate}=true or {gate}=false"
         )
     }
 }
@@ -99,8 +99,8 @@ pub(crate) fn warnings(new: &[(&Key, &[Open])]) -> Vec<String> {
             [] => return None,
         };
         Some(format!(
-            "{who} the feature gate {gate}, whose state was not read: where it is off, as it is unless somebody turned it on, \
-             the API server refuses it; --feature-gate {gate}=true or =false tells it"
+            "{who} the feature gate {gate}, or the API server refuses the write (it is off by default, and its state was not \
+             read); pass --feature-gate {gate}=true or {gate}=false"
         ))
     };
     by_gate.into_iter().filter_map(say).collect()

@@ -192,7 +192,7 @@ pub trait Mirror: Sync {
         (surge, u64::from(surge == 0))
     }
 
-    /// What happens when Machines are replaced, in order; `each` is "each of the 3 Machines that are", `there` how many there are.
+    /// What happens when Machines are replaced, in order; `each` is "all 3 outdated Machines", `there` how many there are.
     fn steps(&self, each: &str, counts: (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
         one_by_one(each, counts, surge)
     }
@@ -232,15 +232,15 @@ pub trait Mirror: Sync {
 /// The steps of a control plane that replaces one Machine at a time; `there` of those that it wants are there.
 #[must_use]
 pub(crate) fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) -> Vec<String> {
-    let leave = "moves etcd leadership away, drains and deletes 1 Machine that is out of date".to_owned();
+    let leave = "moves etcd leadership off 1 outdated Machine, drains it and deletes it".to_owned();
     let mut out = if surge > 0 {
         // What is missing is made first, in the new form (`updateControlPlane` scales up below replicas and surge).
         let most = wanted.saturating_add(surge);
         let make = match most.saturating_sub(there) {
             0 => None,
-            1 => Some(format!("makes 1 Machine more, so that {most} run, and waits until it is healthy")),
+            1 => Some(format!("adds 1 Machine, so that {most} run, and waits until it is healthy")),
             more => Some(format!(
-                "makes {more} Machines more, one after another, so that {most} run, and waits until each is healthy"
+                "adds {more} Machines one by one, so that {most} run, and waits each time until the new one is healthy"
             )),
         };
         make.into_iter().chain([leave]).collect()
@@ -248,8 +248,15 @@ pub(crate) fn one_by_one(each: &str, (there, wanted): (u64, u64), surge: u64) ->
         let least = wanted.saturating_sub(1);
         vec![leave, format!("makes 1 Machine in its place and waits until it is healthy; {least} run meanwhile")]
     };
-    out.push(format!("repeats, one at a time, until {each} out of date is replaced"));
+    let are = are(each);
+    out.push(format!("repeats, one Machine at a time, until {each} {are} replaced"));
     out
+}
+
+/// The verb for what [`Mirror::steps`] calls all Machines: `the outdated Machine`, `all 3 outdated Machines`.
+#[must_use]
+pub(crate) fn are(each: &str) -> &'static str {
+    if each.ends_with('s') { "are" } else { "is" }
 }
 
 /// Whether the controller said, for this very spec, that there are no Machines yet.

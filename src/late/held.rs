@@ -8,6 +8,7 @@ use super::kind;
 use super::layers::{self, Spot};
 use super::stream::Marked;
 use super::targets::Targets;
+use crate::model::some_of;
 use crate::object::{Inventory, Key, Object, Path, Segment as Step};
 use crate::policy::LateValue;
 use crate::tree::Value;
@@ -70,10 +71,7 @@ impl Held {
 fn named(places: &[String]) -> String {
     let mut places: Vec<&str> = places.iter().map(String::as_str).collect();
     places.dedup();
-    match places.split_at_checked(3) {
-        Some((few, more @ [_, ..])) => format!("{} and {} more", few.join(", "), more.len()),
-        _ => places.join(", "),
-    }
+    some_of(&places, 3)
 }
 
 /// What live holds in the places of the late value at `place` in the policy. `unknown` says which texts are no value.

@@ -223,8 +223,9 @@ fn told<'s>(
     }
     if !resolution.pins.is_empty() && policy.pins.store.is_none() && policy.pins.file.is_none() {
         let names: Vec<&str> = resolution.pins.iter().map(|pin| pin.name.as_str()).collect();
-        let warning = "no place is named for pins, so that a later value would not be noticed";
-        resolution.warnings.push(format!("late value {}: {warning}; add pins to the policy", names.join(", ")));
+        let warning = "not pinned, so a later change of the value goes unnoticed";
+        let remedy = "add pins: {file: rollgate.pins.yaml} to the policy";
+        resolution.warnings.push(format!("late value {}: {warning}; {remedy}", names.join(", ")));
     }
     for error in &found.unreadable {
         let message =
@@ -238,8 +239,8 @@ fn told<'s>(
 
 /// A value in a template that is named by a hash of what the chart knew.
 fn in_hashed_template(key: Key) -> Finding {
-    let message = "its name is a hash that the chart made before the late value was filled in, so another value keeps the name \
-         and is refused or reaches new Machines only; let the chart know the value (rollgate values)";
+    let message = "its name is a hash of the text with the placeholder, so another value keeps the name, and is refused or \
+         reaches new Machines only; let the chart know the value before it renders (rollgate values)";
     Finding::new("late-value-in-hashed-template", key, message)
 }
 

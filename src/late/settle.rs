@@ -218,7 +218,7 @@ fn recovered(policy: &Policy, value: &LateValue, mut settled: Settled, held: &He
     };
     let secret = settled.secret;
     let pin = Pin {
-        reason: Some("the pin was gone; what live holds was recorded anew".to_owned()),
+        reason: Some("the pin was gone; what live holds was recorded again".to_owned()),
         ..record(value, ("live objects".to_owned(), String::new()), text, secret, evidence)
     };
     let shown = if secret { "what live holds" } else { text };
@@ -281,7 +281,7 @@ fn from_source(policy: &Policy, value: &LateValue, found: &Found, evidence: Evid
             blank(value, LateState::Symbolic, &first)
         }
         Found::Nothing(lacks) => {
-            let message = format!("late value {name} is not known yet: {}", lacks.join("; "));
+            let message = format!("late value {name} has no value yet: {}", lacks.join("; "));
             let reason = reason(LATE, Decision::Undecided, message, steps::first(policy, value, evidence));
             let is_sealed = evidence.pins.iter().any(|pin| pin.name == value.name && pin.secret);
             let call = steps::set(policy, value, "VALUE", evidence).filter(|_| !is_sealed);

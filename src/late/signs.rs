@@ -56,12 +56,12 @@ pub(super) fn signs(
         let placeholders = late.placeholders.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ");
         let message = match value {
             Some(value) => format!(
-                "late value {}: neither its placeholder {placeholders} nor its value {value} stands in this stream; \
+                "late value {}: neither its placeholder {placeholders} nor its value {value} is in this stream; \
                  the chart may print another placeholder now",
                 late.name
             ),
             None => format!(
-                "late value {}: its placeholder {placeholders} does not stand in this stream, nor any value that is known; \
+                "late value {}: neither its placeholder {placeholders} nor a known value is in this stream; \
                  the chart may print another placeholder now",
                 late.name
             ),

@@ -164,7 +164,7 @@ pub(crate) fn within(
         let object = live.get(&key).or_else(|| found.last().copied());
         list.push(match object.map(Object::value).transpose() {
             Ok(_) if live.get(&key).is_none() && places.len() > 1 => {
-                reading(&wanted, Err("it stands in several namespaces; give --namespace".to_owned()))
+                reading(&wanted, Err("it stands in several namespaces; pass --namespace".to_owned()))
             }
             Ok(value) => reading(&wanted, Ok(value.as_deref())),
             Err(error) => reading(&wanted, Err(error.to_string())),

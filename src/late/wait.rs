@@ -308,7 +308,7 @@ mod tests {
     async fn waiting_ends_when_the_value_is_there() {
         let (found, reads, said) = run(3, None, false).await;
         assert_eq!((found.as_deref(), reads), (Some("10.0.3.7"), 4));
-        assert_eq!(said, "rollgate: waiting, 1m00s left: late value vip is not known yet: file vip.txt is not there\n");
+        assert_eq!(said, "rollgate: waiting, 1m00s left: late value vip has no value yet: file vip.txt is not there\n");
     }
 
     #[tokio::test]

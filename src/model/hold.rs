@@ -106,6 +106,20 @@ pub struct Hold {
     pub over: String,
 }
 
+impl Hold {
+    /// How an effect that waits is told: what it is, what holds it back, and when it happens.
+    #[must_use]
+    pub(crate) fn tells(&self, effect: &str) -> String {
+        format!("{}; this waits, as {}, and happens when {}", effect.trim_end_matches('.'), self.says, self.over)
+    }
+
+    /// The same, with what it is that happens then.
+    #[must_use]
+    pub(crate) fn tells_of(&self, effect: &str, then: &str) -> String {
+        format!("{}; this waits, as {}: {then} when {}", effect.trim_end_matches('.'), self.says, self.over)
+    }
+}
+
 /// What holds an act back, among all that holds an owner.
 #[must_use]
 pub(crate) fn hold_of(holds: &[Hold], act: Act) -> Option<&Hold> {

@@ -31,4 +31,4 @@ pub(crate) use rule::RuleId;
 pub(crate) use said::{About, Course, Finding, Reason, Rollout, Together};
 pub(crate) use said::{DO, OR, SET_BACK};
 pub(crate) use upgrade::{Behaviour, NextWrite, Upgrade, UpgradeStep};
-pub(crate) use words::{age, plural};
+pub(crate) use words::{age, first_and_more, is, plural, plural_is, some_of};

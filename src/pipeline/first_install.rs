@@ -25,7 +25,7 @@ pub(super) fn weigh(
         let later = late::tried(stream, &question.policy, value, &kind::sample(late));
         let harm = match later {
             Some(later) => harm(&replay(question, world, rendered, later)?),
-            None => Some("a place of it takes no value".to_owned()),
+            None => Some("one of its places takes no value".to_owned()),
         };
         match harm {
             None => resolution.warnings.push(format!(
@@ -35,7 +35,7 @@ pub(super) fn weigh(
             )),
             Some(harm) => {
                 let message = format!(
-                    "{}; its placeholder does not go out although firstInstall says placeholder-ok: when the value comes, {harm}",
+                    "{}; its placeholder does not go out despite firstInstall: placeholder-ok, because when the value comes: {harm}",
                     reason.message
                 );
                 resolution.reasons.push(Reason { message, ..reason });
@@ -64,7 +64,7 @@ fn harm(report: &Report) -> Option<String> {
         (Decision::Allow | Decision::Warn, Effect::None | Effect::InPlace) => None,
         (_, effect) => Some(match reason() {
             Some(reason) => reason.message.clone(),
-            None => format!("it is of effect {}", effect.word()),
+            None => format!("the effect is {}", effect.word()),
         }),
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn weigh(
         return Ok(whole);
     }
     if rolling.is_empty() {
-        whole.report.warnings.push(format!("{NOTHING}: no field of the stream is what holds it"));
+        whole.report.warnings.push(format!("{NOTHING}: no field of the stream causes the hold"));
         return Ok(whole);
     }
     if world.answers.is_some() {
@@ -109,7 +109,7 @@ fn left(question: &Question, world: &World, mut stays: Vec<Stays>) -> Result<Lef
             return Ok(Err(format!("what is left is held all the same: {}", first.unwrap_or_default())));
         }
     }
-    Ok(Err(format!("after {} something else rolls each time", plural(ROUNDS as u64, "round"))))
+    Ok(Err(format!("after {} something else still rolls", plural(ROUNDS as u64, "round"))))
 }
 
 /// One finding a field.

@@ -195,7 +195,7 @@ fn window_faults(at: &Path, window: &Window) -> Result<(), PolicyFault> {
     if let Err(why) = super::cron::read(&window.cron) {
         return fault(
             &at.key("cron"),
-            format!("{:?} is not a cron line: {why}; five fields, such as 0 2 * * 6", window.cron),
+            format!("{:?} is not a cron line: {why}; it needs five fields, such as 0 2 * * 6", window.cron),
         );
     }
     match duration(&window.length) {

@@ -25,7 +25,7 @@ pub(crate) fn read(line: &str) -> Result<Cron, String> {
 fn check(line: &str) -> Result<(), String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let &[minute, hour, day, month, weekday] = fields.as_slice() else {
-        return Err(format!("it has {} fields", fields.len()));
+        return Err(format!("it has {}", crate::model::plural(fields.len() as u64, "field")));
     };
     cron_field(minute, 0..=59, &[])?;
     cron_field(hour, 0..=23, &[])?;

@@ -41,7 +41,7 @@ pub(crate) enum LoadError {
         file: PathBuf,
     },
     /// Something that has the name of the policy, and is no file.
-    #[error("policy {} is {what}; put the policy there, take it away, or say --policy none for the safe defaults", file.display())]
+    #[error("policy {} is {what}; put the policy there, take it away, or pass --policy none for the safe defaults", file.display())]
     NoFile {
         /// The place.
         file: PathBuf,

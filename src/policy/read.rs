@@ -84,7 +84,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Policy, PolicyErrors> {
     let mut errors: Vec<PolicyError> = wrong.faults.into_iter().take(MOST_FAULTS).map(at).collect();
     errors.sort_by_key(|error| (error.line, error.column));
     if left_out && let Some(last) = errors.last().cloned() {
-        let message = format!("more is wrong; mend these {MOST_FAULTS} first, or give the file that is the policy");
+        let message = format!("more is wrong; fix these {MOST_FAULTS} first, or give the file that is the policy");
         errors.push(PolicyError { message, ..last });
     }
     Err(PolicyErrors(errors))
@@ -319,7 +319,7 @@ rules: []
         assert_eq!(said.lines().count(), MOST_FAULTS, "{said}");
         let said = complaint(&lines(4_000));
         assert_eq!(said.lines().count(), MOST_FAULTS + 1, "{said}");
-        assert!(said.ends_with("more is wrong; mend these 50 first, or give the file that is the policy"), "{said}");
+        assert!(said.ends_with("more is wrong; fix these 50 first, or give the file that is the policy"), "{said}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Versions {
             if choices.len() > 1 && !choices[0].is_tried {
                 let words: Vec<String> = choices.iter().map(|choice| format!("v{}", choice.version)).collect();
                 first.warnings.push(format!(
-                    "{name} may be {}; what is said is the worse of what these would do (--provider {name}=VERSION tells which)",
+                    "{name} may be {}; the worst of what these would do counts; pass --provider {name}=VERSION",
                     words.join(" or ")
                 ));
             }

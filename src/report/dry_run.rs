@@ -180,7 +180,7 @@ pub(super) fn write(report: &DryRunReport, paint: Paint, out: &mut dyn Write) ->
     for object in &report.objects {
         let place = object.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
         let said = match object.answer {
-            DryRunAnswer::Different => "would be stored otherwise than predicted",
+            DryRunAnswer::Different => "would be stored differently than predicted",
             DryRunAnswer::Refused => "is refused, which was not predicted",
             DryRunAnswer::Accepted => "is not refused, although that was predicted",
             DryRunAnswer::NotAsked => "was not asked about",

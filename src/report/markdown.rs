@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 
 use super::differ::{self, Room};
+use super::fold::Count;
 use super::notice::{called, clip, name};
 use super::{LateState, ObjectReport, Report, fold, hash, human, plural, sentence, several};
 use crate::compare::Action;
-use crate::model::{DO, Decision, Effect, Rollout};
+use crate::model::{DO, Decision, Rollout};
 use crate::object::Location;
 
 /// Most bytes of a comment on GitHub (65,536 characters).
@@ -196,13 +197,8 @@ fn reason_row(reason: &crate::model::Reason) -> String {
 }
 
 fn rollout_row(rollout: &Rollout) -> String {
-    let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let machines = number(rollout.machines);
-    let count = match rollout.effect {
-        Effect::Delete => format!("{machines} destroyed"),
-        Effect::Scale => format!("{machines} deleted, {} stay", number(rollout.replicas)),
-        _ => format!("{machines} of {} replaced", number(rollout.replicas)),
-    };
+    let number = |count: Option<u64>| count.map(Count::from);
+    let count = sentence::of_count(rollout.effect, number(rollout.machines), number(rollout.replicas), " replaced");
     let list = |texts: &[String], show: fn(&str) -> String, separator: &str| {
         let more = texts.len().saturating_sub(MOST);
         let mut shown: Vec<String> = texts.iter().take(MOST).map(|text| show(text)).collect();
@@ -271,12 +267,12 @@ fn fenced(lines: &[differ::Line]) -> String {
 fn foot(report: &Report, left: &[(&'static str, u64)]) -> String {
     let live = &report.live;
     let mut out = format!(
-        "\n<sub>compared {} with {}{}; {} not compared; policy {}; {}</sub>\n",
+        "\n<sub>compared {} with {}{}, policy {}{}; {}</sub>\n",
         plural(live.objects as u64, "object"),
         code(&live.source),
-        live.age().map_or_else(String::new, |age| format!(", taken {age} ago")),
-        live.not_compared,
+        sentence::of_age(live),
         code(&report.policy.source),
+        sentence::not_compared(live),
         code(&report.digest),
     );
     if !report.ignored.is_empty() {

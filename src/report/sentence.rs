@@ -1,6 +1,7 @@
 //! Sentences for people: one line that names the object, the field, before and after, and the Machines.
 
-use super::plural;
+use super::fold::Count;
+use super::{LiveReport, plural};
 use crate::compare::{Change, Pair, Within};
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
@@ -19,22 +20,61 @@ pub(crate) fn of_together(one: &Together, clusters: u64) -> String {
     let place = one.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
     let Together { cluster, machines, lowest, peak, .. } = one;
     let more = match peak.saturating_sub(*machines) {
-        0 => "no host or address more".to_owned(),
-        1 => "1 host and address more".to_owned(),
-        more => format!("{more} hosts and addresses more"),
+        0 => "no extra host or address".to_owned(),
+        1 => "1 extra host and address".to_owned(),
+        more => format!("{more} extra hosts and addresses"),
     };
     let whose = match clusters {
         0 | 1 => format!("cluster {place}{cluster}"),
         many => format!("each of {many} clusters"),
     };
-    format!("{whose}, together: at least {lowest} of {machines} Machines, at most {peak}, {more}")
+    format!(
+        "{whose}, its rollouts together: never fewer than {lowest} of {machines} Machines, never more than {peak}; {more}"
+    )
+}
+
+/// What happens to so many Machines of an owner that wants so many, in a few words; `replaced` is what the usual case ends with.
+#[must_use]
+pub(crate) fn of_count(effect: Effect, machines: Option<Count>, replicas: Option<Count>, replaced: &str) -> String {
+    let gone = machines.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    match (effect, replicas) {
+        (Effect::Delete, _) => format!("{gone} destroyed"),
+        (Effect::Scale, Some(Count { least: 1, most: 1 })) => format!("{gone} deleted, 1 stays"),
+        (Effect::Scale, Some(left)) => format!("{gone} deleted, {left} stay"),
+        (Effect::Scale, None) => format!("{gone} deleted"),
+        (_, Some(left)) if machines.is_some_and(|machines| machines.most > left.most) => {
+            format!("{gone} replaced by {left}")
+        }
+        (_, Some(left)) => format!("{gone} of {left}{replaced}"),
+        (_, None) => format!("{gone} replaced"),
+    }
+}
+
+/// When what is compared with was taken; nothing where that is not known.
+#[must_use]
+pub(crate) fn of_age(live: &LiveReport) -> String {
+    match live.age() {
+        Some(_) if live.age_seconds == Some(0) => " (taken just now)".to_owned(),
+        Some(age) => format!(" (taken {age} ago)"),
+        None => String::new(),
+    }
+}
+
+/// How many objects of the stream were not compared; nothing where all were.
+#[must_use]
+pub(crate) fn not_compared(live: &LiveReport) -> String {
+    match live.not_compared {
+        0 => String::new(),
+        1 => "; 1 is not compared".to_owned(),
+        many => format!("; {many} are not compared"),
+    }
 }
 
 /// What an object's changes of one effect come to, in one line.
 #[must_use]
 pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
-        (Effect::Latent, _) if is_held(pair, changes) => "is held back, and lands when what holds it ends".to_owned(),
+        (Effect::Latent, _) if is_held(pair, changes) => "waits, and happens when what holds it back ends".to_owned(),
         (Effect::Latent, MACHINE_HEALTH_CHECK) => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
@@ -44,7 +84,7 @@ pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machin
         }
         _ => of_one(pair, effect, changes)
             .filter(|_| machines.is_none())
-            .unwrap_or_else(|| consequence(effect, machines)),
+            .unwrap_or_else(|| consequence(effect, machines, kind(&pair.key).role)),
     };
     let Some(first) = changes.first() else {
         let because = if pair.because.is_empty() { String::new() } else { format!(" ({})", pair.because) };
@@ -101,8 +141,10 @@ fn of_one(pair: &Pair, effect: Effect, changes: &[&Change]) -> Option<String> {
 }
 
 /// What an effect means, as the end of a sentence.
-fn consequence(effect: Effect, machines: Option<u64>) -> String {
-    let count = machines.map_or_else(|| "its Machines".to_owned(), |count| plural(count, "Machine"));
+fn consequence(effect: Effect, machines: Option<u64>, role: Role) -> String {
+    // Templates, classes, hosts and the like have no Machines of their own.
+    let all = if role.owns_machines() || role == Role::Cluster { "its Machines" } else { "Machines" };
+    let count = machines.map_or_else(|| all.to_owned(), |count| plural(count, "Machine"));
     match effect {
         Effect::None => "reaches no Machine".to_owned(),
         Effect::InPlace => "is propagated without replacing Machines".to_owned(),
@@ -111,7 +153,7 @@ fn consequence(effect: Effect, machines: Option<u64>) -> String {
         Effect::Rollout => format!("replaces {count}"),
         Effect::Rejected => "will be refused by the API server".to_owned(),
         Effect::Delete => format!("destroys {count}"),
-        Effect::Unknown => "is not known to be safe".to_owned(),
+        Effect::Unknown => "has an unknown effect".to_owned(),
     }
 }
 
@@ -207,4 +249,26 @@ fn cut_at(text: &str, longest: usize) -> String {
     let mut short: String = line.chars().take(longest - 1).collect();
     short.push('…');
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_machines_says_only_what_is_known() {
+        let of = |effect, machines: Option<u64>, left: Option<u64>| {
+            of_count(effect, machines.map(Count::from), left.map(Count::from), " replaced")
+        };
+        for (said, told) in [
+            (of(Effect::Rollout, Some(3), Some(3)), "3 of 3 replaced"),
+            (of(Effect::Rollout, Some(1), None), "1 replaced"),
+            (of(Effect::Rollout, Some(8), Some(4)), "8 replaced by 4"),
+            (of(Effect::Scale, Some(2), Some(1)), "2 deleted, 1 stays"),
+            (of(Effect::Scale, Some(1), Some(2)), "1 deleted, 2 stay"),
+            (of(Effect::Delete, None, Some(0)), "? destroyed"),
+        ] {
+            assert_eq!(said, told);
+        }
+    }
 }

@@ -14,32 +14,32 @@ pub(crate) const TERMS: &[Term] = &[
     gate("none", "Nothing of the change reaches a Machine.", "Nothing to do."),
     gate(
         "in-place",
-        "The change reaches running Machines, and none is replaced. It reads each judged change. Default: allow. Not asked where none reaches Machines in place.",
+        "The change reaches running Machines, and none is replaced. It reads each judged change. Default: allow. Skipped where none reaches Machines in place.",
         "Nothing to do, unless gates.inPlace says otherwise.",
     ),
     gate(
         "scale",
-        "Only the number of Machines changes. It reads each judged change. Default: allow. Not asked where no number of Machines changes; fewer Machines also meet scaleIn.",
+        "Only the number of Machines changes. It reads each judged change. Default: allow. Skipped where no number of Machines changes; fewer Machines also meet scaleIn.",
         "Compare the new number with what you want; fewer counts against maxMachines.",
     ),
     gate(
         "latent",
-        "The change is accepted now and lands with the next new Machine: a template edited in place, OnDelete, a pause. It reads each judged change. Default: warn. Not asked where nothing lands later.",
+        "The change is accepted now and lands with the next new Machine: a template edited in place, OnDelete, a pause. It reads each judged change. Default: warn. Skipped where nothing lands later.",
         "Decide when it may land. Every Machine that is made later, also in place of a broken one, has it.",
     ),
     gate(
         "rollout",
-        "Machines are replaced. It reads each judged change. Default: hold, or warn while a window of the policy is open. Not asked where none is replaced.",
+        "Machines are replaced. It reads each judged change. Default: hold, or warn while a window of the policy is open. Skipped where none is replaced.",
         REVIEW,
     ),
     gate(
         "rejected",
-        "The API server will refuse the write, and the release stops half-way. It reads each judged change. Default: hold. Not asked where the API server refuses nothing that is known here.",
+        "The API server will refuse the write, and the release stops half-way. It reads each judged change. Default: hold. Skipped where the API server refuses nothing that is known here.",
         "Correct the field that the reason names before anything is written.",
     ),
     gate(
         "delete",
-        "Machines are destroyed and not replaced. It reads each judged change. Default: hold. Not asked where none is destroyed.",
+        "Machines are destroyed and not replaced. It reads each judged change. Default: hold. Skipped where none is destroyed.",
         REVIEW,
     ),
     gate(
@@ -49,111 +49,111 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "infrastructure",
-        "Load balancers, networks or security groups move at once, with no Machine replaced. It reads each judged change. Default: warn. Not asked where no infrastructure moves.",
+        "Load balancers, networks or security groups move at once, with no Machine replaced. It reads each judged change. Default: warn. Skipped where no infrastructure moves.",
         "Check what depends on them, above all the endpoint of the control plane.",
     ),
     gate(
         "maxMachines",
-        "More Machines would go in one run than the policy allows, or their number is not known. It reads the Machines of the whole write and counts each once. Default: no limit. Not asked where the policy says none.",
+        "More Machines would go in one run than the policy allows, or their number is not known. It reads the Machines of the whole write and counts each once. Default: no limit. Skipped where the policy says none.",
         "Split the change, or raise gates.maxMachines in the policy.",
     ),
     gate(
         "budget.perCluster",
         "More Machines of one cluster would go in one run than the policy allows, or their number is not known. It reads the judged Machines of each \
-         cluster. Default: no limit. Not asked where the policy says no gates.budget.perCluster.",
+         cluster. Default: no limit. Skipped where the policy says no gates.budget.perCluster.",
         "Split the change, or raise gates.budget.perCluster in the policy.",
     ),
     gate(
         "budget.perDay",
         "Counting the last 24 hours, more Machines would go than the policy allows; or what went out is not known, which is undecided. It \
          reads the history (gates.budget.history), in which post-renderers note each install that they let out with its Machines; an install that is \
-         tried again counts once. Default: no limit. Not asked where no Machine goes, or the policy says no gates.budget.perDay.",
+         tried again counts once. Default: no limit. Skipped where no Machine goes, or the policy says no gates.budget.perDay.",
         "Wait until the time that the reason names, split the change, or raise gates.budget.perDay in the policy.",
     ),
     gate(
         "budget.perClusterAndDay",
-        "The same as budget.perDay for each cluster by itself. It reads the history too. Default: no limit. Not asked where no Machine goes, or the policy says no \
+        "The same as budget.perDay for each cluster by itself. It reads the history too. Default: no limit. Skipped where no Machine goes, or the policy says no \
          gates.budget.perClusterAndDay.",
         "Wait until the time that the reason names, split the change, or raise gates.budget.perClusterAndDay in the policy.",
     ),
     gate(
         "budget.history",
-        "What goes out cannot be noted, another install took what was left of the budget meanwhile, or the stream itself writes the history. It reads the history once more when the install goes out. Default: hold. Not asked where the policy has no budget of a day.",
+        "What goes out cannot be noted, another install took what was left of the budget meanwhile, or the stream itself writes the history. It reads the history once more when the install goes out. Default: hold. Skipped where the policy has no budget of a day.",
         "Try again; give the account the right to write the ConfigMap (docs/rbac.yaml, rollgate-commit).",
     ),
     gate(
         "maxUnavailable",
-        "While the owners of one cluster roll together, more of its Machines would be missing or not ok at one time than the policy allows. It reads the strategies of all owners of a cluster that roll, its Machines, those that are missing, and what its health checks say. Default: 1. Not asked where no owner that rolls lets a Machine go before another one is made.",
+        "While the owners of one cluster roll together, more of its Machines would be missing or not ok at one time than the policy allows. It reads the strategies of all owners of a cluster that roll, its Machines, those that are missing, and what its health checks say. Default: 1. Skipped where no owner that rolls lets a Machine go before another one is made.",
         "Let fewer owners roll at once, give them maxSurge, or raise gates.maxUnavailable in the policy.",
     ),
     gate(
         "windows",
-        "Machines would go outside every maintenance window of the policy. It reads the clock and the windows of the policy. Default: no windows. Not asked where no Machine is replaced, destroyed or drained because fewer are wanted.",
+        "Machines would go outside every maintenance window of the policy. It reads the clock and the windows of the policy. Default: no windows. Skipped where no Machine is replaced, destroyed or drained because fewer are wanted.",
         "Wait for the window, or change gates.windows in the policy.",
     ),
     gate(
         "paused",
-        "A change that replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again then. It reads each change that something holds back. Default: the gate of what happens then. Not asked where nothing is held back.",
+        "A change that replaces or deletes Machines lands as soon as a pause or another block ends, and nobody is asked again then. It reads each change that something holds back. Default: the answer of the gate for the later effect. Skipped where nothing is held back.",
         "Decide now: let it through with gates.paused, or take the change back before the pause ends.",
     ),
     gate(
         "scaleIn",
-        "Dangerously many Machines are taken away, or members of a control plane. It reads the owners that get smaller, alone and all groups of workers of a cluster together, also where the same write replaces others. Default: hold. Not asked where nothing gets smaller.",
+        "More workers than maxMachines (3 by default) are removed at once, or a control plane gets smaller. It reads the owners that get smaller, alone and all groups of workers of a cluster together, also where the same write replaces others. Default: hold. Skipped where nothing gets smaller.",
         "Check the new number of replicas; set gates.scaleIn or gates.maxMachines where this is wanted.",
     ),
     gate(
         "version",
-        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, workers are newer than their control plane or too far behind it, or kubeadm and RKE2 are mixed. It reads the versions of control planes and workers after the write, and the names of their images. Default: hold. Not asked where no version is written.",
+        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, workers are newer than their control plane or too far behind it, or kubeadm and RKE2 are mixed. It reads the versions of control planes and workers after the write, and the names of their images. Default: hold. Skipped where no version is written.",
         "Upgrade the control plane to each minor version in turn, and workers after it; set gates.version where this is wanted.",
     ),
     gate(
         "freezes",
-        "Machines would go during a freeze of the policy, when nothing may be replaced or destroyed. It reads the clock and the freezes of the policy. Default: no freezes. Not asked where no Machine is replaced, destroyed or drained because fewer are wanted.",
+        "Machines would go during a freeze of the policy, when nothing may be replaced or destroyed. It reads the clock and the freezes of the policy. Default: no freezes. Skipped where no Machine is replaced, destroyed or drained because fewer are wanted.",
         "Wait until the freeze is over, or change gates.freezes in the policy.",
     ),
     gate(
         "health.bootstrap",
-        "The control plane of the cluster was never complete, and a rollout now would take Machines from it. It reads the status of the control plane. Default: hold. Not asked where nothing rolls, or the status says nothing.",
+        "The control plane of the cluster was never complete, and a rollout now would take Machines from it. It reads the status of the control plane. Default: hold. Skipped where nothing rolls, or the status says nothing.",
         "Wait until the control plane is initialized.",
     ),
     gate(
         "health.inProgress",
-        "The owner is not done with what it was told before, and another rollout on top of it would start. It reads the generation and the counts in the status of each owner that rolls. Default: hold. Not asked where nothing rolls.",
+        "The owner is not done with what it was told before, and another rollout on top of it would start. It reads the generation and the counts in the status of each owner that rolls. Default: hold. Skipped where nothing rolls.",
         "Wait until the rollout, the scaling or the update is over.",
     ),
     gate(
         "health.remediation",
-        "A Machine is being replaced because it is broken, or a MachineHealthCheck has unhealthy Machines, which it replaces or which are too many to replace; a rollout now would compete with it. It reads the control plane that rolls, the Machines of its cluster and its MachineHealthChecks. Default: hold. Not asked where nothing rolls.",
+        "A Machine is being replaced because it is broken, or a MachineHealthCheck has unhealthy Machines, which it replaces or which are too many to replace; a rollout now would compete with it. It reads the control plane that rolls, the Machines of its cluster and its MachineHealthChecks. Default: hold. Skipped where nothing rolls.",
         "Wait until the remediation is over; kubectl describe the MachineHealthCheck says which Machines.",
     ),
     gate(
         "health.machines",
-        "Machines of the cluster are not ok, so a rollout would start from a broken state, or their controller takes no step. It reads the Machines of a control plane that rolls; for workers all Machines of the cluster, and how many its owners want. Default: hold. Not asked where nothing rolls, or no Machine was read.",
+        "Machines of the cluster are not ok, so a rollout would start from a broken state, or their controller takes no step. It reads the Machines of a control plane that rolls; for workers all Machines of the cluster, and how many its owners want. Default: hold. Skipped where nothing rolls, or no Machine was read.",
         "Look at the Machine that the reason names and bring it back first.",
     ),
     gate(
         "health.etcd",
-        "After a step of the rollout too few healthy members of etcd would be left for a quorum, a member is a learner, or one has no Machine; or the Pods of etcd should be read and could not. It reads the conditions of the control plane and its Machines and, where the policy lets it look, the Pods of etcd. Default: hold. Not asked where no control plane rolls, or etcd is external.",
+        "After a step of the rollout too few healthy members of etcd would be left for a quorum, a member is a learner, or one has no Machine; or the Pods of etcd should be read and could not. It reads the conditions of the control plane and its Machines and, where the policy lets it look, the Pods of etcd. Default: hold. Skipped where no control plane rolls, or etcd is external.",
         "Bring the members back first; do not force this.",
     ),
     gate(
         "health.vip",
-        "The Node that has the virtual IP of a control plane goes, and it is in doubt whether another one takes it over (its state, or the version of what announces the address), or nobody could see who has it. It reads Nodes, Leases, what MetalLB announces and its speakers in the workload cluster. Default: warn with workload: {read: true}, else allow. Not asked where no Machine of a control plane goes.",
+        "The Node that has the virtual IP of a control plane goes, and it is in doubt whether another one takes it over (its state, or the version of what announces the address), or nobody could see who has it. It reads Nodes, Leases, what MetalLB announces and its speakers in the workload cluster. Default: warn with workload: {read: true}, else allow. Skipped where no Machine of a control plane goes.",
         "Make another Node of the control plane able to take it over; where nobody looked, set workload: {read: true} or look there yourself.",
     ),
     gate(
         "health.pdb",
-        "A PodDisruptionBudget that allows no disruption keeps Pods on the Node of a Machine that goes, so its drain does not end; or nobody could see that. It reads Nodes, PodDisruptionBudgets and their Pods in the workload cluster. Default: warn with workload: {read: true}, else allow. Not asked where no Machine is drained.",
+        "A PodDisruptionBudget that allows no disruption keeps Pods on the Node of a Machine that goes, so its drain does not end; or nobody could see that. It reads Nodes, PodDisruptionBudgets and their Pods in the workload cluster. Default: warn with workload: {read: true}, else allow. Skipped where no Machine is drained.",
         "Let the budget allow a disruption (more Pods, or a lower minAvailable), or limit the drain with nodeDrainTimeout.",
     ),
     gate(
         "health.hosts",
-        "A new Machine is made before an old one goes, or beside all others, and no free host is there for it; or hosts would not be used again although a template says so. It reads the BareMetalHosts and what templates of Metal3 select. Default: hold. Not asked where no BareMetalHost was read.",
+        "A new Machine is made before an old one goes, or beside all others, and no free host is there for it; or hosts would not be used again although a template says so. It reads the BareMetalHosts and what templates of Metal3 select. Default: hold. Skipped where no BareMetalHost was read.",
         "Make hosts available, or let the owner go below its count (maxUnavailable).",
     ),
     gate(
         "health.images",
-        "New Machines boot from an image that its server does not have any more, or nobody could ask it. It reads the addresses in templates, and asks the servers of images.servers. Default: hold with images.servers, else allow. Not asked where the write makes no Machine.",
+        "New Machines boot from an image that its server does not have any more, or nobody could ask it. It reads the addresses in templates, and asks the servers of images.servers. Default: hold with images.servers, else allow. Skipped where the write makes no Machine.",
         "Put the image back, or write one that is served; name its server under images.servers of the policy.",
     ),
     gate(
@@ -179,7 +179,7 @@ pub(crate) const TERMS: &[Term] = &[
     gate(
         "break-glass",
         "Whoever ran the install let it through although it was held and nobody approved it (--break-glass), or tried to and could not, because that cannot be written down. \
-         It reads the wish, approvals.breakGlass of the policy, and the entries where approvals are kept. Default: the policy forbids it. Not asked \
+         It reads the wish, approvals.breakGlass of the policy, and the entries where approvals are kept. Default: the policy forbids it. Skipped \
          where nothing is held, and by no plan.",
         "Read the reasons below it: they are what was let through. rollgate approve --list shows who did it and when; approvals.breakGlass forbids or allows it.",
     ),
@@ -192,7 +192,7 @@ pub(crate) const TERMS: &[Term] = &[
     gate(
         "fault",
         "The run ended before it could judge: time or memory ran out, or something could not be written.",
-        "Mend what the message names and run again.",
+        "Fix what the message names and run again.",
     ),
     gate(
         "usage",
@@ -286,7 +286,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     finding(
         "recreated",
-        "The host deletes an object and makes it anew, whether it changes or not.",
+        "The host deletes an object and makes it again, whether it changes or not.",
         "Remove what makes the host do so (--force, Force=true, a hook).",
     ),
     finding(
@@ -331,7 +331,7 @@ pub(crate) const TERMS: &[Term] = &[
     exit(
         "1",
         "An internal error, or an output that cannot be written. It says nothing about the install.",
-        "Make the output writable; if it is, report the error with its message.",
+        "Make the output writable. If it already is, report the message as a bug.",
     ),
     exit(
         "2",
@@ -423,10 +423,9 @@ mod tests {
     ];
 
     #[test]
-    fn a_gate_says_what_it_reads_its_default_and_when_it_is_not_asked() {
+    fn a_gate_says_what_it_reads_its_default_and_when_it_is_skipped() {
         let answered = TERMS.iter().filter(|term| term.sort == Sort::Gate && !UNANSWERED.contains(&term.name));
-        let lacks =
-            |term: &&Term| ["It reads ", "Default: ", "Not asked "].iter().any(|word| !term.says.contains(word));
+        let lacks = |term: &&Term| ["It reads ", "Default: ", "Skipped "].iter().any(|word| !term.says.contains(word));
         let silent: Vec<&str> = answered.filter(lacks).map(|term| term.name).collect();
         assert!(silent.is_empty(), "{silent:?}");
     }

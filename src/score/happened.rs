@@ -62,7 +62,7 @@ impl ForecastCase<'_> {
         }
         let uid = owner.as_ref().and_then(|owner| text(owner, "/metadata/uid"));
         if uid.is_some() && own.uid.is_some() && uid != own.uid.as_deref() {
-            return Became::Untold("it was deleted and made anew since".to_owned());
+            return Became::Untold("it was deleted and made again since".to_owned());
         }
         let after = match self.next {
             Some((_, Foretold { present: Some(present), .. })) => present.iter().cloned().collect(),

@@ -29,7 +29,7 @@ pub(crate) struct Forecasts {
 
 /// Why forecasts could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {why}; mend it, or take it away and begin anew")]
+#[error("{place}: {why}; fix it, or take it away and start again")]
 pub(crate) struct ForecastError {
     /// The file, or the key of the object.
     place: String,

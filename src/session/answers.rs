@@ -105,7 +105,7 @@ pub(super) fn pins_of(policy: &Policy, answer: Option<Lookup>, unread: &mut Vec<
                 unread.push(Unread {
                     what: "the pins".to_owned(),
                     why: error.to_string(),
-                    remedy: format!("mend the {}, or take the broken key out", crate::pin::cluster::word(kind)),
+                    remedy: format!("fix the {}, or take the broken key out", crate::pin::cluster::word(kind)),
                     keys: Vec::new(),
                 });
                 Vec::new()

@@ -228,7 +228,7 @@ impl Found {
         }
         Some((
             format!("{file} asks the cluster while Helm renders (lookup), which finds nothing here"),
-            "say --helm-arg=--dry-run=server where Helm may ask the cluster".to_owned(),
+            "pass --helm-arg=--dry-run=server where Helm may ask the cluster".to_owned(),
         ))
     }
 

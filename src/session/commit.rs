@@ -135,7 +135,7 @@ impl Commitment<'_> {
                 })?;
                 let named = ready.world.host.namespace.as_deref().or_else(|| cluster.named_namespace());
                 let namespace = named.ok_or_else(|| {
-                    Stop::undecided(anyhow!("no namespace is known for the pins in {store}; give --namespace"))
+                    Stop::undecided(anyhow!("no namespace is known for the pins in {store}; pass --namespace"))
                 })?;
                 let object = pin::cluster::store(&setup.policy.pins, cluster.client().clone(), namespace);
                 PinPlace::Object(object.ok_or_else(|| Stop::usage(anyhow!("{store} is no store for pins")))?)
@@ -153,13 +153,13 @@ impl Commitment<'_> {
             (true, _) => self.keep(place, |ledger, makes_room| ledger.broke(entry, longest, makes_room))?,
             // Nothing is written, so nothing was let through.
             (false, true) => return Ok(None),
-            (false, false) => Noted::Failed("--commit never would not write it down".to_owned()),
+            (false, false) => Noted::Failed("--commit never records nothing".to_owned()),
         };
         let why = match noted {
             Noted::Done => return Ok(None),
             Noted::Gone(why) | Noted::Failed(why) => why,
         };
-        let text = format!("the glass stays whole, because its use cannot be written down: {why}");
+        let text = format!("break-glass refused, because its use cannot be recorded: {why}");
         Ok(Some(Reason::new(glass::GATE, Decision::Hold, text).with_next(self.approvals.clone())))
     }
 

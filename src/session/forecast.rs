@@ -73,14 +73,14 @@ pub(crate) fn kept(setup: &Setup, told: Option<&Path>, cluster: Option<&Cluster>
     }
     let Some(place) = &setup.policy.forecasts.keep else {
         return Err(Stop::usage(anyhow!(
-            "no forecast is kept: say forecasts: {{keep: configmap/NAME}} in the policy, or give --forecasts FILE"
+            "no forecast is kept: say forecasts: {{keep: configmap/NAME}} in the policy, or pass --forecasts FILE"
         )));
     };
     match place {
         HistoryPlace::File(file) => of_file(File::new(setup.policy_folder.join(&file.file))),
         HistoryPlace::Object(text) => {
             let none = || {
-                Stop::usage(anyhow!("{text} is read from a cluster alone; give --forecasts FILE beside --live PATH"))
+                Stop::usage(anyhow!("{text} is read from a cluster alone; pass --forecasts FILE beside --live PATH"))
             };
             let cluster = cluster.ok_or_else(none)?;
             let object = object(place, cluster, setup.told.namespace.as_deref()).ok_or_else(none)?;

@@ -2,6 +2,7 @@
 
 use super::policy::is_object;
 use super::revisions::Trees;
+use crate::model::some_of;
 use crate::policy::{self, Moved, Policy};
 
 /// Most places that are named.
@@ -13,7 +14,7 @@ impl Trees {
     pub(crate) fn own_policy(&self, told: Option<&str>, judges: &Policy) -> Option<String> {
         let before = self.policy_before(told).ok()?;
         let Ok(after) = self.policy_of_change(told) else {
-            return Some("this change moves its policy to a name that nobody looks for".to_owned());
+            return Some("this change moves its policy to a file that rollgate does not look for".to_owned());
         };
         let bytes = |file: &str| std::fs::read(file).ok();
         if is_object(&after) || bytes(&before) == bytes(&after) {
@@ -23,15 +24,12 @@ impl Trees {
             None => Ok(Policy::default()),
             Some(bytes) => policy::parse(&after, &bytes),
         };
-        let what = if after == "none" { "takes its policy away" } else { "changes its policy" };
-        let judged = "which does not judge it";
+        let what = if after == "none" { "removes its own policy" } else { "changes its own policy" };
+        let judged = "and is judged by that of the base";
         let Ok(new) = new else { return Some(format!("this change {what} to one that cannot be read, {judged}")) };
         let Moved { looser, other } = policy::moved(judges, &new);
-        let list = |of: &[String]| match of {
-            [.., _] if of.len() > SHOWN => format!("{} and {} more", of[..SHOWN].join(", "), of.len() - SHOWN),
-            all => all.join(", "),
-        };
-        let looser = (!looser.is_empty()).then(|| format!("once it is merged, more passes: {}", list(&looser)));
+        let list = |of: &[String]| some_of(of, SHOWN);
+        let looser = (!looser.is_empty()).then(|| format!("once merged, more passes: {}", list(&looser)));
         let other = (!other.is_empty()).then(|| format!("other changes: {}", list(&other)));
         let parts: Vec<String> = looser.into_iter().chain(other).collect();
         if parts.is_empty() {

@@ -91,7 +91,7 @@ pub(crate) fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -
         // Whoever set a variable to nothing meant a policy, and another one may allow what that would hold.
         (Some(""), _) => {
             return Err(Stop::usage(anyhow!(
-                "the policy has an empty name (--policy or ROLLGATE_POLICY); name a file, leave both away, or say none for the safe defaults"
+                "the policy has an empty name (--policy or ROLLGATE_POLICY); name a file, unset both, or say none for the safe defaults"
             )));
         }
         (Some("none"), _) => None,
@@ -100,7 +100,7 @@ pub(crate) fn load(told: Option<&str>, untold: Untold<'_>, whence: Whence<'_>) -
         (None, Untold::Look(near)) => policy::find(near).map_err(Stop::usage)?,
         (None, Untold::Refuse) => {
             return Err(Stop::usage(anyhow!(
-                "no policy is named; give --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
+                "no policy is named; pass --policy FILE or set ROLLGATE_POLICY, or --policy none for the safe defaults"
             )));
         }
     };

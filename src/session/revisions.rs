@@ -290,7 +290,7 @@ impl Trees {
                 let is_new = |path: &&Path| !tree.there(path).exists() && self.head_folder.join(path).exists();
                 if let Some(path) = old.paths().into_iter().find(is_new) {
                     bail!(
-                        "{} is not in {base}; where it is new, say --new-chart, and keep a file that is never committed outside of the \
+                        "{} is not in {base}; where it is new, pass --new-chart, and keep a file that is never committed outside of the \
                          repository",
                         path.display()
                     );
@@ -309,7 +309,7 @@ impl Trees {
             }
             None if may_be_new => PathBuf::from("none"),
             // Beside nothing everything looks new, and new is allowed.
-            None => bail!("{} prints no object in {base}; where the chart is new, say --new-chart", new.name()),
+            None => bail!("{} prints no object in {base}; where the chart is new, pass --new-chart", new.name()),
         };
         is_there(&self.head_folder, head)?;
         let tree = Tree {

@@ -16,7 +16,7 @@ use crate::object::Files;
 use crate::world::files;
 
 /// What is said where there is no Helm.
-pub(crate) const NO_HELM: &str = "install Helm, or give --helm PROGRAM";
+pub(crate) const NO_HELM: &str = "install Helm, or pass --helm PROGRAM";
 
 /// What is rendered, with everything that decides what comes out.
 #[derive(Debug, Clone)]
@@ -209,7 +209,7 @@ fn of_paths(
 /// The manifests of a folder and of those below it. A chart or a kustomization in it is not taken for manifests.
 fn of_folder(path: &Path, there: &Path, tree: Tree<'_>) -> anyhow::Result<Vec<(String, Bytes)>> {
     if there.join(CHART).is_file() {
-        bail!("{0} is a chart; say --chart {0} --release NAME", path.display());
+        bail!("{0} is a chart; pass --chart {0} --release NAME", path.display());
     }
     let found = files::manifests(there)?;
     let shown = |file: &Path| path.join(file.strip_prefix(there).unwrap_or(file));
@@ -242,7 +242,7 @@ fn kustomized(path: &Path, told: Option<&Path>, tree: Tree<'_>, observer: &dyn O
 }
 
 /// What is said where there is no kustomize.
-pub(crate) const NO_KUSTOMIZE: &str = "install kustomize or kubectl, or give --kustomize PROGRAM";
+pub(crate) const NO_KUSTOMIZE: &str = "install kustomize or kubectl, or pass --kustomize PROGRAM";
 
 /// The program that builds a kustomization, and how the call is named; the folder is still to be added.
 pub(crate) fn kustomize(told: Option<&Path>) -> (Command, String) {

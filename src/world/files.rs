@@ -244,7 +244,7 @@ pub(crate) fn doubtful(world: &World, why: String) -> Unread {
     Unread {
         what: format!("the snapshot {}", world.source.name),
         why,
-        remedy: "set the clock, or take the snapshot anew".to_owned(),
+        remedy: "set the clock, or take the snapshot again".to_owned(),
         keys: Vec::new(),
     }
 }
@@ -261,7 +261,7 @@ pub(crate) fn too_old(world: &World, age: Duration, oldest: Duration) -> Option<
             model::age(oldest.as_secs())
         ),
         remedy: format!(
-            "take it anew where the cluster is reached: rollgate snapshot RENDERED -o {}",
+            "take it again where the cluster is reached: rollgate snapshot RENDERED -o {}",
             world.source.name
         ),
         keys: Vec::new(),

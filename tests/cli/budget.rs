@@ -78,11 +78,7 @@ fn a_history_that_cannot_be_read_or_written_lets_nothing_through() {
         program.file("history.yaml", broken);
         let ran = install(&program, "new.yaml", "08:00", &[]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{}", ran.stderr);
-        assert!(
-            flat(&ran.stderr).contains("how many Machines went in the last 24 hours is not known"),
-            "{}",
-            ran.stderr
-        );
+        assert!(flat(&ran.stderr).contains("how many Machines went in the last 24 hours is unknown"), "{}", ran.stderr);
     }
     // A file that is not there is no empty day: each run may have made it anew.
     std::fs::remove_file(program.home().join("history.yaml")).expect("a file");

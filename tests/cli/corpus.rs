@@ -474,7 +474,7 @@ fn marks_are_long_and_no_report_tells_which_guess_is_right() {
     };
     let (one, other) = (run(None), run(None));
     assert!(!marks(&one).is_empty() && marks(&one).iter().all(|mark| mark.len() == 32), "{one}");
-    assert_ne!((marks(&one), &one["digest"]), (marks(&other), &other["digest"]), "made anew for each run");
+    assert_ne!((marks(&one), &one["digest"]), (marks(&other), &other["digest"]), "made again for each run");
     let key = "4f1c0f2f7a5b4f4f9c1d2e3f4a5b6c7d";
     assert_eq!(run(Some(key))["digest"], run(Some(key))["digest"], "the same where the key is kept");
     let short =

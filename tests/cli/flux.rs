@@ -44,7 +44,7 @@ fn what_flux_would_wait_for_is_undecided_and_named() {
     let program = program();
     for (text, more, said) in [
         (from("kind: ConfigMap, name: w"), &[][..], "ConfigMap w of namespace telco is in no file that was given"),
-        (from("kind: ConfigMap, name: w, optional: true"), &[], "say --absent ConfigMap/w"),
+        (from("kind: ConfigMap, name: w, optional: true"), &[], "pass --absent ConfigMap/w"),
         (
             from("kind: ConfigMap, name: w"),
             &["--absent", "ConfigMap/w"],
@@ -145,13 +145,13 @@ fn a_source_is_this_repository_only_where_that_is_known() {
         let ran = render(&program, &text, &[]);
         assert_eq!(ran.code, Some(4), "{}", ran.stderr);
         assert!(
-            ran.stderr.contains(said) && ran.stderr.contains("say --repo-source telco/fleet where it is"),
+            ran.stderr.contains(said) && ran.stderr.contains("pass --repo-source telco/fleet where it is"),
             "{}",
             ran.stderr
         );
         // Told, Helm is called for it.
         let ran = render(&program, &text, &["--repo-source", "fleet", "--helm", "./no-helm"]);
-        assert!(ran.stderr.contains("install Helm, or give --helm PROGRAM"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("install Helm, or pass --helm PROGRAM"), "{}", ran.stderr);
     }
 }
 

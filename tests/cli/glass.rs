@@ -125,13 +125,13 @@ fn who_may_not_and_what_cannot_be_written_down_leave_it_whole() {
     assert_eq!(broken(&program, "new.yaml", "12:00", &[]).code, Some(0));
     std::fs::remove_file(program.home().join("approvals.yaml")).expect("a file");
 
-    whole(&program, &broken(&program, "new.yaml", "12:00", &["--commit", "never"]), 3, "would not write it down");
+    whole(&program, &broken(&program, "new.yaml", "12:00", &["--commit", "never"]), 3, "records nothing");
     program.file("approvals.yaml", "kind: Policy\n");
     whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "cannot be read, so it could not be written down");
     std::fs::remove_file(program.home().join("approvals.yaml")).expect("a file");
     // A folder that is not there can be read as holding nothing, and not be written.
     program.file("rollgate.yaml", &allowed("").replace("approvals.yaml", "gone/approvals.yaml"));
-    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "its use cannot be written down: ");
+    whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "its use cannot be recorded: ");
     // A ConfigMap is out of reach without the cluster.
     program.file("rollgate.yaml", &allowed("").replace("{file: approvals.yaml}", "configmap/a"));
     whole(&program, &broken(&program, "new.yaml", "12:00", &[]), 3, "configmap/a was not read");
@@ -160,12 +160,12 @@ fn it_lifts_no_doubt_no_placeholder_and_no_pin() {
     command.args(["--break-glass", REASON, "-o", "json=report.json", "-o", "human"]);
     command.env("KUBECONFIG", "/nowhere");
     let unread = ran_of(&program, command);
-    whole(&program, &unread, 4, "it lifts no doubt: read");
+    whole(&program, &unread, 4, "it cannot lift what is undecided: read");
     // Where nothing is held there is nothing to break.
     program.file("same.yaml", &text.replace("v1.31.1", "v1.31.0"));
     let idle = broken(&program, "same.yaml", "12:00", &[]);
     assert_eq!(idle.code, Some(0), "{}", idle.stderr);
-    assert!(flat(&idle.stderr).contains("break-glass opened nothing: nothing is held"), "{}", idle.stderr);
+    assert!(flat(&idle.stderr).contains("break-glass had no effect: nothing is held"), "{}", idle.stderr);
     assert!(!program.home().join("approvals.yaml").exists());
 }
 

@@ -116,7 +116,7 @@ fn a_folder_that_is_something_else_or_holds_it_is_refused_by_name() {
     home.file("kept/a.yaml", MACHINE_DEPLOYMENT);
     home.file("kept/over/kustomization.yaml", "resources: []\n");
     for (folder, words) in [
-        ("chart", "chart is a chart; say --chart chart --release NAME"),
+        ("chart", "chart is a chart; pass --chart chart --release NAME"),
         ("empty", "empty holds no .yaml, .yml or .json file"),
         ("mixed", "mixed/demo is a chart in mixed"),
         ("kept", "kept/over is a kustomization in kept"),
@@ -178,7 +178,7 @@ fn a_render_that_fails_or_gives_nothing_is_an_error_with_the_words_of_the_tool()
         (&["--chart", "gone", "--release", "demo"][..], "Error: gone: no such chart"),
         (&["--chart", "chart", "-f", "gone.yaml", "--release", "demo"], "Error: open gone.yaml"),
         (&["--chart", "empty", "--release", "demo"], "helm template demo empty prints no object"),
-        (&["--chart", "chart", "--release", "demo", "--helm", "no-helm"], "install Helm, or give --helm PROGRAM"),
+        (&["--chart", "chart", "--release", "demo", "--helm", "no-helm"], "install Helm, or pass --helm PROGRAM"),
         (&["over"], "Error: accumulating resources: no base"),
         (&["over", "--kustomize", "no-kustomize"], "no-kustomize build over cannot be run"),
     ] {
@@ -229,12 +229,12 @@ fn both_revisions_are_rendered_from_their_own_tree() {
         assert_eq!(ran.code, Some(3), "{args:?}: {}{}", ran.stdout, ran.stderr);
         let change = format!("v1.31.0 -> {version} replaces 2 Machines");
         assert!(super::sentence(&ran.stdout, "hold rollout").contains(&change), "{args:?}: {}", ran.stdout);
-        assert!(ran.stdout.contains("with main;"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("with main,"), "{}", ran.stdout);
     }
     // What is partly new is compared as far as it was there.
     let ran = home.run(&["plan", "--base-ref", "main", "old.yaml", "new.yaml"]);
     assert!(
-        ran.code == Some(2) && ran.stderr.contains("new.yaml is not in main; where it is new, say --new-chart"),
+        ran.code == Some(2) && ran.stderr.contains("new.yaml is not in main; where it is new, pass --new-chart"),
         "{}",
         ran.stderr
     );

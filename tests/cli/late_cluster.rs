@@ -98,7 +98,7 @@ fn values_wait_for_the_object_and_pin_it_in_the_cluster() {
     };
     let first = run(&["values", "-f", "values.yaml.j2"]);
     assert_eq!((first.code, first.stdout.as_str()), (Some(0), "vip: 10.0.3.7\n"), "{}", first.stderr);
-    let waiting = "rollgate: waiting, 30s left: late value vip is not known yet: ConfigMap capo/capo-cluster-resources at $.data.allocated_ip: there is no such object yet\n";
+    let waiting = "rollgate: waiting, 30s left: late value vip has no value yet: ConfigMap capo/capo-cluster-resources at $.data.allocated_ip: there is no such object yet\n";
     assert_eq!(first.stderr, waiting);
     let pins = held.lock().expect("no panic").maps.get("rollgate-pins").cloned().expect("pins");
     assert!(pins["data"]["vip"].as_str().expect("a pin").contains("\"value\":\"10.0.3.7\""), "{pins}");

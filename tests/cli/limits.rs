@@ -265,7 +265,7 @@ fn a_stream_that_does_not_fit_into_memory_is_refused_with_a_reason() {
     // The data alone can be limited too.
     let data = shell(&program, "ulimit -d 262144; \"$P\" plan big.yaml --live none", b"");
     assert_eq!(data.code, Some(2), "{}", data.stderr);
-    assert!(data.stderr.contains("in the 256 MiB that there are"), "{}", data.stderr);
+    assert!(data.stderr.contains("with 256 MiB of memory"), "{}", data.stderr);
     let ordinary = bounded(&program, "a small stream", "\"$P\" plan - --live none", MACHINE_DEPLOYMENT.as_bytes());
     assert_eq!(ordinary.code, Some(0), "{}", ordinary.stderr);
 }

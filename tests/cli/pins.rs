@@ -167,7 +167,7 @@ fn a_pin_is_moved_to_what_its_source_says_and_the_hold_names_the_whole_command()
     assert_eq!(pin(&program, &["set", "vip", "10.0.3.7", "--reason", "the new one is a mistake"]).code, Some(0));
     let ran = pin(&program, &["verify"]);
     assert!(
-        ran.stdout.contains("late value vip is what was set by hand; file vip.txt says 10.0.9.9"),
+        ran.stdout.contains("late value vip keeps what was set by hand; file vip.txt says 10.0.9.9"),
         "{}",
         ran.stdout
     );
@@ -347,7 +347,7 @@ fn to_keep_a_pin_against_a_source_that_was_not_asked_is_no_success() {
     // Another value is what a person wants, whatever the source says.
     let ran = set("10.0.3.9", &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("will be news to the next run"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("so the next run may report what it says"), "{}", ran.stderr);
     let ran = set("10.0.3.9", &["--live", "none"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!ran.stderr.contains("was not asked"), "{}", ran.stderr);
@@ -373,7 +373,7 @@ fn what_may_be_a_secret_is_sealed_unless_a_person_says_that_it_is_none() {
     policy(", pin: manual");
     let ran = pin(&program, &["set", "word", "blue", "--reason", "r"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("say --plain, or secret: true or secret: false"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("pass --plain, or secret: true or secret: false"), "{}", ran.stderr);
     let ran = pin(&program, &["set", "word", "blue", "--plain", "--reason", "r"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "word: nothing to blue\n"), "{}", ran.stderr);
     // It was said once.

@@ -41,7 +41,7 @@ fn the_age_of_a_snapshot_stands_in_every_report_and_may_be_too_much() {
     assert!(said.contains("14 hours 30 minutes ago, and may be 12 hours old (--max-age)"), "{}", old.stdout);
     assert!(
         old.stdout
-            .contains("do: take it anew where the cluster is reached: rollgate snapshot RENDERED -o nightly.json"),
+            .contains("do: take it again where the cluster is reached: rollgate snapshot RENDERED -o nightly.json"),
         "{}",
         old.stdout
     );

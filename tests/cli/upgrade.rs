@@ -36,7 +36,7 @@ fn what_cannot_be_asked_with_an_upgrade_is_a_usage_error_that_says_what_to_do() 
         (&["--upgrade", "cluster-api"], "write NAME=VERSION"),
         (&["--upgrade", "cluster-api=latest"], "latest is no version such as v1.11.3"),
         (&["--upgrade", "kubeadm=v1.13.0,core=v1.14.0"], "its parts are released together"),
-        (&["--upgrade", "cluster-api=v1.14.2", "rendered.yaml"], "say --provider cluster-api=v1.14.2"),
+        (&["--upgrade", "cluster-api=v1.14.2", "rendered.yaml"], "pass --provider cluster-api=v1.14.2"),
         (&["--upgrade", "cluster-api=v1.14.2", "--base", "rendered.yaml"], "--base would write others"),
         (&["--upgrade", "cluster-api=v1.14.2", "--all"], "--all would write others"),
     ];
@@ -96,7 +96,7 @@ fn a_version_that_is_not_known_is_never_allowed_in_silence() {
     let to = ["--upgrade", "cluster-api=v1.15.0", "--provider", "cluster-api=v1.14.2"];
     let ran = plan(&program, "upgrade-nothing", &to);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stdout.contains("it is not known here, where v1.14.2"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("rollgate knows cluster-api up to v1.14.2"), "{}", ran.stdout);
     program.file("policy.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nunseen: {controllers: allow}\n");
     let asked = ["plan", "--live", "live.yaml", "--policy", "policy.yaml", CLOCK[0], CLOCK[1]];
     let ran = program.run(&[&asked[..], &to[..]].concat(), b"");

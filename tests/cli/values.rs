@@ -80,8 +80,8 @@ fn a_known_value_is_rendered_and_pinned_with_its_origin() {
 fn a_missing_value_is_exit_4_and_names_value_and_source() {
     let ran = values(&program(None), &["-f", "values.yaml.j2"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), NO_VALUES));
-    assert!(ran.stderr.contains("late value cluster_virtual_ip is not known yet: ConfigMap capo/capo-cluster-resources at $.data.allocated_ip"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("env CLUSTER_VIP is not there"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("late value cluster_virtual_ip has no value yet: ConfigMap capo/capo-cluster-resources at $.data.allocated_ip"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("env CLUSTER_VIP is not set"), "{}", ran.stderr);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn waiting_is_seen_and_ends_and_is_not_done_in_vain() {
     let ran = values(&program, &["-f", "values.yaml.j2", "--wait", "1s"]);
     assert_eq!(ran.code, Some(4));
     assert!(
-        ran.stderr.starts_with("rollgate: waiting, 1s left: late value cluster_virtual_ip is not known yet"),
+        ran.stderr.starts_with("rollgate: waiting, 1s left: late value cluster_virtual_ip has no value yet"),
         "{}",
         ran.stderr
     );

@@ -43,7 +43,7 @@ fn why(program: &Program, live: &str, more: &[&str]) -> Ran {
 fn a_cluster_that_is_as_wanted_says_so() {
     let ran = why(&Program::new(), &live("kcp-vip-moved"), &[]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.starts_with("rollgate: no Machine is out of date\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("rollgate: no outdated Machine was found\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_rollout_that_comes_by_itself_is_told_with_its_time() {
     let ran = why(&Program::new(), &later, &[]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(
-        flat(&ran.stdout).contains("edge-2-control-plane will replace 3 Machines by itself at 2026-12-24 18:0"),
+        flat(&ran.stdout).contains("edge-2-control-plane will replace 3 Machines at 2026-12-24 18:0"),
         "{}",
         ran.stdout
     );
@@ -154,7 +154,7 @@ fn a_rollout_that_comes_by_itself_is_told_with_its_time() {
     assert!(ran.stdout.contains("[kcp/rollout-after]"), "{}", ran.stdout);
     let spent = with_owner(|text| text.replacen("\nspec:\n", "\nspec:\n  rolloutAfter: '2020-01-01T00:00:00Z'\n", 1));
     let ran = why(&Program::new(), &spent, &[]);
-    assert!(ran.stdout.starts_with("rollgate: no Machine is out of date\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("rollgate: no outdated Machine was found\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_rollout_that_is_over_is_told_by_the_revision_that_was_it() {
 fn a_dump_without_the_machines_of_before_and_without_a_history_says_nothing_of_them() {
     let read = std::fs::read_to_string(root().join("examples/why/after/cluster.yaml")).expect("an example");
     let ran = why(&Program::new(), &read, &["edge-1"]);
-    assert!(ran.stdout.starts_with("rollgate: no Machine of edge-1 is out of date\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("rollgate: no outdated Machine of edge-1 was found\n"), "{}", ran.stdout);
     // Machines that are older than the revision were not made by it.
     let old = example().replace("2026-11-03T02:15:37Z", "2026-11-01T00:00:00Z");
     let old = old.replace("2026-11-03T02:24:09Z", "2026-11-01T00:00:00Z");
@@ -248,7 +248,7 @@ fn a_dump_without_the_machines_of_before_and_without_a_history_says_nothing_of_t
     assert!(flat(&ran.stdout).contains("replaced 1 Machine since"), "{}", ran.stdout);
     let none = old.replace("2026-11-03T02:31:55Z", "2026-11-01T00:00:00Z");
     let ran = why(&Program::new(), &none, &["edge-1"]);
-    assert!(ran.stdout.starts_with("rollgate: no Machine of edge-1 is out of date\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("rollgate: no outdated Machine of edge-1 was found\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn certificates_that_end_are_due_when_they_are() {
     };
     let ran = with(30);
     let said = flat(&ran.stdout);
-    assert!(said.contains("will replace 3 Machines by itself at 2027-01-02 00:0"), "{}", ran.stdout);
+    assert!(said.contains("will replace 3 Machines at 2027-01-02 00:0"), "{}", ran.stdout);
     assert!(said.contains("[kcp/rollout-before]"), "{}", ran.stdout);
     let ran = with(90);
     assert!(flat(&ran.stdout).contains("has 3 Machines out of date: spec.rollout.before"), "{}", ran.stdout);
@@ -628,7 +628,7 @@ fn a_record_that_flux_keeps_in_a_namespace_of_its_own_is_found() {
     let ran = cluster().run(&Program::new(), &["why", "md", "--policy", "none"], "");
     assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
     assert!(
-        flat(&ran.stdout).contains("there is no record of it in telco; give --storage-namespace"),
+        flat(&ran.stdout).contains("there is no record of it in telco; pass --storage-namespace"),
         "{}",
         ran.stdout
     );

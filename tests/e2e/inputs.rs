@@ -356,7 +356,7 @@ fn what_a_chart_depends_on_is_fetched_in_each_worktree() {
         assert!(!place.path().join("umbrella/charts").exists(), "the tree of the user stays as it is");
         let new = plan("new", &[]);
         assert_eq!(new.code, Some(2), "{new:#?}");
-        assert!(new.stderr.contains("new is not in HEAD~1; where it is new, say --new-chart"), "{new:#?}");
+        assert!(new.stderr.contains("new is not in HEAD~1; where it is new, pass --new-chart"), "{new:#?}");
     }
     place.file("umbrella/Chart.yaml", &about(&outside.path().display().to_string()));
     place.git(&["commit", "--quiet", "-am", "three"]);

@@ -120,7 +120,7 @@ impl ApprovalPlaces<'_> {
             self.cluster = Some(connect(&detected, self.env, self.deadline)?);
         }
         let (Some(cluster), Some(namespace)) = (&self.cluster, self.namespace()) else {
-            return Err(Stop::usage(anyhow!("no namespace is known for the approvals; give --namespace")));
+            return Err(Stop::usage(anyhow!("no namespace is known for the approvals; pass --namespace")));
         };
         Ok(Store::Object(approval::Object::new(cluster.client().clone(), StoreKind::ConfigMap, namespace, name)))
     }

@@ -47,9 +47,9 @@ pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> R
     Err(Stop::usage(match (&args.report, other) {
         (Some(file), Some(digest)) => anyhow!("{} is the report of another change, {digest}", file.display()),
         (_, Some(_)) => {
-            anyhow!("no report here has the digest {}; plan it again here, or give --report FILE", args.change)
+            anyhow!("no report here has the digest {}; plan it again here, or pass --report FILE", args.change)
         }
-        (_, None) => anyhow!("there is no report of a held change here; plan it again here, or give --report FILE"),
+        (_, None) => anyhow!("there is no report of a held change here; plan it again here, or pass --report FILE"),
     }))
 }
 

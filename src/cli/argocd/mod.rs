@@ -52,7 +52,7 @@ fn here(args: &PlanArgs, source: &Source, colour: Colour, outside: &mut Outside<
         match (&one.application, &one.rendered) {
             (Ok(app), Ok(_)) if app.elsewhere.is_some() && !is_told => {
                 let why = format!("it writes into {}", app.elsewhere.as_deref().unwrap_or_default());
-                apart.unread.push(unread(title, &format!("{why}; say --kube-context where that is"), &one.key));
+                apart.unread.push(unread(title, &format!("{why}; pass --kube-context where that is"), &one.key));
                 apart.judged.insert(one.key.clone());
             }
             (Ok(app), Ok(bytes)) => {
@@ -259,7 +259,7 @@ fn unread(title: &str, why: &str, key: &Key) -> Unread {
     Unread {
         what: format!("what Application {title} renders"),
         why: why.to_owned(),
-        remedy: "render it by itself and plan that, or say `unseen: {inside: warn}` in the policy".to_owned(),
+        remedy: "render it by itself and plan that, or set `unseen: {inside: warn}` in the policy".to_owned(),
         keys: vec![key.clone()],
     }
 }

@@ -138,7 +138,7 @@ impl Run<'_> {
         let (title, is_told) = (app.title(), self.tools.is_told(app));
         if !is_told && whose(&self.tools.remotes, url) != Whose::Own {
             bail!(Nowhere(format!(
-                "no remote of this repository is {url}; say --repo-source {title} where it is this repository"
+                "no remote of this repository is {url}; pass --repo-source {title} where it is this repository"
             )));
         }
         let revision = text(source, "/targetRevision").filter(|text| !text.is_empty()).unwrap_or("HEAD");

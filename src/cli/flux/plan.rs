@@ -30,7 +30,7 @@ use crate::tree::Value;
 use crate::world::{Unread, WriteMethod};
 
 /// How a policy takes what was not seen.
-const IGNORED: &str = "say `unseen: {inside: warn}` in the policy";
+const IGNORED: &str = "set `unseen: {inside: warn}` in the policy";
 
 /// One side of the change, rendered.
 struct Looked {

@@ -51,11 +51,10 @@ impl Helm {
 
 /// Standard output of a Helm command, trimmed.
 fn output(binary: &std::path::Path, args: &[&str]) -> anyhow::Result<String> {
-    use anyhow::Context as _;
     let run = std::process::Command::new(binary)
         .args(args)
         .output()
-        .with_context(|| format!("cannot run {}; give the path with --helm", binary.display()))?;
+        .map_err(|why| anyhow::anyhow!("cannot run {}: {why}; pass --helm PATH", binary.display()))?;
     anyhow::ensure!(
         run.status.success(),
         "{} {} failed: {}",

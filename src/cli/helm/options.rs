@@ -12,10 +12,10 @@ Behind the gate, with Helm's own arguments:
   install, upgrade, template  What Helm renders is judged before Helm writes it
   rollback                    What the stored revision would change is judged before Helm writes it
 
-Options of the gate stand among those of Helm: --policy, --pack, --live, --base, --provider,
---feature-gate, --max-age, --deadline, --commit, --summary and the others of rollgate post-render
-that Helm has not; --report FORMAT=FILE is its --output. Where the gate stopped Helm the exit code
-is its own: 3 hold, 4 undecided, 2 usage.
+Options of rollgate post-render can stand among those of Helm: --policy, --pack, --live, --base,
+--provider, --feature-gate, --max-age, --deadline, --commit, --summary and whatever else Helm does
+not have; its --output is called --report FORMAT=FILE here. Where the gate stops Helm, the exit
+code is that of rollgate: 3 hold, 4 undecided, 2 usage.
 
 Examples:
   helm rollgate upgrade --install demo ./chart -n demo --policy rollgate.yaml

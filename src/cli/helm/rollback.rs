@@ -84,7 +84,7 @@ impl Order {
         let is_set = |name: &&str| std::env::var_os(format!("HELM_KUBE{name}")).is_some_and(|text| !text.is_empty());
         ensure!(
             !by_flag && !told && !names.iter().any(is_set),
-            "a rollback is judged with what a kubeconfig says alone; put server, user and authority into one, and give --kube-context"
+            "a rollback is judged with what a kubeconfig says alone; put server, user and authority into one, and pass --kube-context"
         );
         Ok(())
     }

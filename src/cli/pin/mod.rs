@@ -66,7 +66,9 @@ pub(super) fn run(args: &PinArgs, outside: &mut Outside<'_>) -> Result<Exit, Sto
 fn loaded(options: &KnownArgs) -> Result<Loaded, Stop> {
     let loaded = options.policy(None)?.ok_or_else(|| {
         let name = policy::FILE_NAME;
-        Stop::usage(anyhow!("no policy says where pins are; give --policy FILE, or run below a folder with {name}"))
+        Stop::usage(anyhow!(
+            "no policy says where pins are; pass --policy FILE, or run in or below a folder that has {name}"
+        ))
     })?;
     if loaded.policy.pins.store.is_none() && loaded.policy.pins.file.is_none() {
         let file = loaded.file.display();

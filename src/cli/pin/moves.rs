@@ -85,11 +85,11 @@ fn unasked(
     });
     if stands {
         return Err(Stop::undecided(anyhow!(
-            "{name} is pinned to that already, and its source was not asked ({why}): what it says now would still be news to the \
-             next run; reach it, or give --live FILE, or --live none to write it down nevertheless"
+            "{name} is already pinned to that, but its source was not asked ({why}), so the next run may report it again; make the \
+             source reachable, or pass --live FILE, or --live none to record it anyway"
         )));
     }
-    let text = format!("{name}: its source was not asked ({why}); what it says now will be news to the next run");
+    let text = format!("{name}: its source was not asked ({why}), so the next run may report what it says");
     drop(writeln!(outside.err, "rollgate: {}", escape::line(&text)));
     Ok(())
 }
@@ -136,7 +136,7 @@ fn is_sealed(policy: &Policy, late: &LateValue, standing: Option<&Pin>, plain: b
     let is_open = late.is_open_secret() && standing.is_none() && !plain;
     if is_open && late.pin == PinMode::Manual && policy.pins.encrypt_to.is_empty() {
         return Err(Stop::usage(anyhow!(
-            "{name} may be a secret, and a sealed pin could not give it back: say --plain, or secret: true or secret: false of it in \
+            "{name} may be a secret, and a sealed pin could not give it back: pass --plain, or secret: true or secret: false of it in \
              the policy"
         )));
     }

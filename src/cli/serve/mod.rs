@@ -231,7 +231,7 @@ fn tls(args: &ServeArgs) -> Result<Tls, Stop> {
     }
     if Live::parse(&args.live) != Live::Cluster {
         return Err(Stop::usage(anyhow!(
-            "--tls-secret needs a cluster; with --live {} say --tls-cert and --tls-key",
+            "--tls-secret needs a cluster; with --live {} pass --tls-cert and --tls-key",
             args.live
         )));
     }

@@ -160,7 +160,7 @@ fn policy(args: &ValuesArgs, needed: bool) -> Result<(Policy, Option<String>, Pa
         }
         None if needed => Err(Stop::usage(anyhow!(
             "a values template asks for late values, and no policy says where they come from; \
-             give --policy FILE, or write a {} above the values",
+             pass --policy FILE, or write a {} above the values",
             policy::FILE_NAME
         ))),
         None => Ok((Policy::default(), None, PathBuf::from("."))),

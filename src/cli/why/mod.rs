@@ -85,7 +85,7 @@ struct Read {
 fn read(args: &WhyArgs, setup: &Setup, outside: &mut Outside<'_>) -> Result<Read, Stop> {
     let open = |path: &Path| files::open(path, &Host::default(), setup.now).map_err(Stop::usage);
     let (mut world, key, mut warnings) = match args.common.live.as_str() {
-        "none" => return Err(Stop::usage(anyhow!("there is nothing to read; say --live cluster or --live PATH"))),
+        "none" => return Err(Stop::usage(anyhow!("there is nothing to read; pass --live cluster or --live PATH"))),
         "cluster" => {
             let (mut world, cluster, warnings) = match args.of.is_empty() {
                 true => of_owners(setup, outside)?,

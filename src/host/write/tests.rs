@@ -11,7 +11,7 @@ fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (V
     match write(way, &Before { key: &key, live, last, says_owners: false, definition: &NoDefinition }, rendered, HELM) {
         AfterWrite::Holds { predicted, unsure, .. } => (predicted["spec"].clone(), matches!(unsure, Unsure::Removals)),
         AfterWrite::Refused { because, .. } => panic!("refused: {because}"),
-        AfterWrite::Recreated => panic!("made anew"),
+        AfterWrite::Recreated => panic!("made again"),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn judge(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Deletion
 
 /// A deletion that waits: the controllers that would delete the Machines do nothing for now.
 fn held(found: &Deletion, hold: &Hold) -> Deletion {
-    let because = format!("{}; {}, so this is held back and happens when {}", found.because, hold.says, hold.over);
+    let because = hold.tells(&found.because);
     Deletion { waits: Some(found.effect), ..plain(Effect::Latent, RuleId::of("delete/held-back"), &because) }
 }
 

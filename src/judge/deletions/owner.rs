@@ -15,8 +15,8 @@ pub(super) fn judge(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, rule: RuleI
     let theirs = match (key.known.role, count) {
         (Role::Machine, _) => "the host or server behind it is given back with it".to_owned(),
         (_, 0) => "it has no Machines".to_owned(),
-        (_, 1) => "its Machine is deleted with it; none takes its place".to_owned(),
-        (_, count) => format!("its {count} Machines are deleted with it; none takes their place"),
+        (_, 1) => "its Machine is deleted with it and not replaced".to_owned(),
+        (_, count) => format!("its {count} Machines are deleted with it and not replaced"),
     };
     let because = format!("{key} is removed, and {theirs}");
     let is_empty = matches!(key.known.role, Role::Set | Role::Deployment) && count == 0;
@@ -45,8 +45,8 @@ fn destroyed(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> Rollout {
         max_surge: None,
         max_unavailable: None,
         steps: vec![match machines {
-            1 => "drains and deletes the Machine; none takes its place".to_owned(),
-            count => format!("drains and deletes all {count} Machines at once; none takes their place"),
+            1 => "drains and deletes the Machine; nothing replaces it".to_owned(),
+            count => format!("drains and deletes all {count} Machines at once; nothing replaces them"),
         }],
         course: None,
         causes: vec![format!("{key} is removed")],

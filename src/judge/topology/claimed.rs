@@ -28,7 +28,7 @@ pub(super) fn lifted(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Vec<Lifte
 /// The same while the topology controller does nothing for the Cluster.
 pub(super) fn held(lifted: Lifted) -> Lifted {
     let because =
-        format!("{}; the topology controller does nothing for the Cluster now, so this is held back", lifted.because);
+        format!("{}; this waits, as the topology controller does nothing for the Cluster now", lifted.because);
     Lifted { effect: Effect::Latent, waits: Some(lifted.effect), because, rollouts: Vec::new(), ..lifted }
 }
 
@@ -62,8 +62,8 @@ fn claimed(stage: &Stage<'_>, key: &Key, cluster: &Value, owner: &Key) -> Option
         let name = was.filter(|name| has(name))?;
         let count = wanted(&old, None);
         let because = format!(
-            "it no longer belongs to the topology of {key}, which makes its group {name} anew, with {}; nobody changes this one with \
-             the topology any more",
+            "it no longer belongs to the topology of {key}, which makes its group {name} again, with {}; this one no longer follows the \
+             topology",
             plural(count, "Machine")
         );
         return Some(lift(Effect::Scale, because, Vec::new()));
@@ -73,22 +73,21 @@ fn claimed(stage: &Stage<'_>, key: &Key, cluster: &Value, owner: &Key) -> Option
         of_group.filter(|other| other != owner && stage.after(other).is_some_and(|other| group(&other).is_some()));
     if name.is_empty() {
         let because = format!(
-            "it belongs to the topology of {key} without the label {own}, and the topology controller fails at that: it does \
-             nothing for the cluster any more"
+            "it belongs to the topology of {key} without the label {own}, so the topology controller fails and does nothing for \
+             the cluster; set the label"
         );
         return Some(lift(Effect::Unknown, because, Vec::new()));
     }
     if let Some(other) = other {
         let because = format!(
-            "it says that it is the group {name} of {key}, as {} does, and the topology controller fails at that: it does nothing for \
-             the cluster any more",
+            "it says that it is the group {name} of {key}, as {} does, so the topology controller fails and does nothing for the \
+             cluster; only one of them may have the label",
             other.name
         );
         return Some(lift(Effect::Unknown, because, Vec::new()));
     }
     if has(&name) {
-        let because =
-            format!("the topology of {key} takes it over as its group {name} and writes what it says of that");
+        let because = format!("the topology of {key} adopts it as its group {name} and writes over its spec");
         return Some(lift(Effect::Unknown, because, Vec::new()));
     }
     let names = machines::names(stage.scene.view, &typed(owner), &key.name, &stage.versions);
@@ -99,7 +98,7 @@ fn claimed(stage: &Stage<'_>, key: &Key, cluster: &Value, owner: &Key) -> Option
     );
     let rollout = Rollout {
         replicas: Some(0),
-        steps: vec![format!("drains and deletes {}; nothing takes their place", plural(count, "Machine"))],
+        steps: vec![format!("drains and deletes {}, without replacement", plural(count, "Machine"))],
         causes: vec!["metadata.labels".to_owned()],
         ..Rollout::plain(owner, &key.name, Effect::Delete, names, count)
     };

@@ -74,8 +74,8 @@ impl Fate {
         match self.word {
             "controlPlane" => "the control plane".to_owned(),
             "cluster" => "the infrastructure of the cluster".to_owned(),
-            "machinePool" => format!("the pool {}", self.name),
-            _ => format!("the workers {}", self.name),
+            "machinePool" => format!("machine pool {}", self.name),
+            _ => format!("worker group {}", self.name),
         }
     }
 }
@@ -180,8 +180,8 @@ fn fate(
         (Made::Unread(key, _), Made::Known(_)) if Whole::before(stage).is_missing(key) => return None,
         (_, Made::Unread(key, _)) if stop::stops_for(stage, cluster.0, key, old_part.reference != part.reference) => {
             let because = format!(
-                "{key} is not there, so the topology controller does nothing for the cluster; this is held back and \
-                 replaces Machines when {key} is there and comes out different"
+                "{key} is not there, so the topology controller does nothing for the cluster; this waits, and \
+                 replaces Machines when {key} is there and what it gives is different"
             );
             let answer = Answer::known(rules, Effect::Rollout, RuleId::of("topology/template-missing"));
             return told(answer.held(because));
@@ -193,7 +193,7 @@ fn fate(
     };
     if let Some((patch, why)) = &new.broken {
         let because =
-            format!("the patch {patch} fails ({why}), and the topology controller stops until that is changed");
+            format!("the patch {patch} fails ({why}), and the topology controller stops until the patch is fixed");
         return told(Answer::known(rules, Effect::Unknown, RuleId::of("topology/patch-fails")).saying(because));
     }
     let kind = |part: &ClassPart| text(&part.reference, "/kind").unwrap_or_default().to_owned();

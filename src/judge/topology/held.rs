@@ -96,8 +96,7 @@ pub(crate) fn held(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), p
 /// An answer that waits for a hold to end.
 #[must_use]
 pub(super) fn back(answer: Answer, hold: &Hold) -> Answer {
-    let said = answer.because.trim_end_matches('.');
-    let because = format!("{said}; {}, so this is held back and lands when {}", hold.says, hold.over);
+    let because = hold.tells(&answer.because);
     answer.held(because)
 }
 

@@ -248,12 +248,13 @@ fn of_all(stage: &Stage<'_>, key: &Key, classes: &[Key], all: &[Member]) -> Answ
     let touched: Vec<String> = all.iter().filter(|one| !one.fates.is_empty()).map(|one| one.key.name.clone()).collect();
     let first = all.iter().max_by_key(|one| heaviest(&one.fates));
     let Some(Member { key, fates, .. }) = first.filter(|one| !one.fates.is_empty()) else {
-        let because = format!("{} of the class come out the same, so nothing is replaced", counted(all.len()));
+        let because =
+            format!("the class gives {} the same objects as before, so nothing is replaced", counted(all.len()));
         return Answer::known(stage.rules, Effect::None, RuleId::of("topology/same")).saying(because);
     };
     let answer = worst(stage, key, fates);
     let because = format!(
-        "{} of {} of the class come out different ({}): {}",
+        "the class changes {} of {} ({}): {}",
         touched.len(),
         counted(all.len()),
         touched.join(", "),
@@ -393,10 +394,10 @@ fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, p
         let word = if list == "machinePools" { "machinePool" } else { "machineDeployment" };
         let known = |effect| Answer::known(stage.rules, effect, RuleId::of("topology/group-removed"));
         if weight::machines(stage, key, old, (word, &gone)) == Some(0) {
-            let because = format!("the workers {gone} leave the topology; they have no Machines");
+            let because = format!("worker group {gone} leaves the topology; it has no Machines");
             return Some(known(Effect::None).saying(because));
         }
-        let because = format!("the workers {gone} leave the topology and are deleted with all their Machines");
+        let because = format!("worker group {gone} leaves the topology and is deleted with all its Machines");
         let answer = known(Effect::Delete).saying(because);
         let hold = Holds::of(stage, key, (old, new)).hold((word, &gone), Act::Delete);
         return Some(match hold {
@@ -405,7 +406,7 @@ fn group_comes_or_goes(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, p
         });
     }
     let added = name(new).filter(|name| !has(old, name))?;
-    let because = format!("the workers {added} are new; no Machine that exists is touched");
+    let because = format!("worker group {added} is new; no Machine that exists is touched");
     Some(Answer::known(stage.rules, Effect::None, RuleId::of("topology/group-added")).saying(because))
 }
 

@@ -84,8 +84,8 @@ impl Task {
         match self.word {
             "controlPlane" => "the control plane".to_owned(),
             "cluster" => "the infrastructure of the cluster".to_owned(),
-            "machinePool" => format!("the pool {}", self.name),
-            _ => format!("the workers {}", self.name),
+            "machinePool" => format!("machine pool {}", self.name),
+            _ => format!("worker group {}", self.name),
         }
     }
 
@@ -163,17 +163,13 @@ pub(crate) fn lifted(stage: &Stage<'_>, key: &Key) -> Vec<Lifted> {
         };
         let hold = holds.hold((task.word, &task.name), task.what.act());
         let hold = hold.filter(|_| matches!(task.effect, Effect::Rollout | Effect::Scale | Effect::Delete));
-        let tail = hold
-            .as_ref()
-            .map(|hold| format!("; {}, so this is held back and lands when {}", hold.says, hold.over))
-            .unwrap_or_default();
-        let who = task.who();
+        let because = format!("{why}, so pending changes of {key} happen too, for {}: {}", task.who(), task.says);
         out.push(Lifted {
             owner: owner(stage, key, &old, task.word, &task.name),
             effect: if hold.is_some() { Effect::Latent } else { task.effect },
             waits: hold.is_some().then_some(task.effect),
             rule: RuleId::of("waiting/topology"),
-            because: format!("{why}, and what waits in {key} comes along: {who}: {}{tail}", task.says),
+            because: hold.as_ref().map_or_else(|| because.clone(), |hold| hold.tells(&because)),
             places,
             rollouts: if hold.is_some() {
                 Vec::new()

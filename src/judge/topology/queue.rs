@@ -56,12 +56,12 @@ pub(super) fn turn(side: Side<'_>, key: &Key, cluster: &Value, (word, name): (&s
     let path = Path::root().key("spec").key("topology").key("workers").key("machineDeployments").index(place);
     let name = sequence.groups.get(place).and_then(|group| text(group, "/name")).unwrap_or_default();
     Some(match why {
-        Stall::Paused => (format!("the workers {name} are no longer paused"), path),
+        Stall::Paused => (format!("worker group {name} is no longer paused"), path),
         Stall::ByHand => (
-            format!("the workers {name} no longer wait for somebody who deletes their Machines (OnDelete)"),
+            format!("worker group {name} no longer waits for somebody to delete its Machines (OnDelete)"),
             path.key("rollout").key("strategy"),
         ),
-        Stall::OnTheWay => (format!("the workers {name} are upgraded"), path),
+        Stall::OnTheWay => (format!("worker group {name} is upgraded"), path),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::tree::Value;
 
 /// How one makes the rest known.
 const ADD: &str =
-    "a render shows its own release alone: compare with the cluster or a snapshot, or give --live the rest, too";
+    "a render shows its own release alone: compare with the cluster or a snapshot, or add the rest to --live";
 
 /// The answer about classes, or a template that they are made of, where no cluster of them was read although some may be there.
 pub(super) fn clusters(stage: &Stage<'_>, key: &Key, classes: &[Key]) -> Option<Answer> {

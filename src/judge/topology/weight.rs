@@ -297,11 +297,11 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
     };
     let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
     let machines = counted.or(told).or_else(|| number(at.before.or(at.after)?, "/replicas"));
-    let who = if name.is_empty() { "the control plane".to_owned() } else { format!("the workers {name}") };
+    let who = if name.is_empty() { "the control plane".to_owned() } else { format!("worker group {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
     let noun = if machines == Some(1) { "Machine" } else { "Machines" };
     let step = match effect {
-        Effect::Delete => format!("drains and deletes {count} {noun} of {who}; nothing takes their place"),
+        Effect::Delete => format!("drains and deletes {count} {noun} of {who}, without replacement"),
         _ => format!("replaces {count} {noun} of {who}"),
     };
     let room = (effect == Effect::Rollout)

@@ -100,7 +100,7 @@ fn told(
     let (provider, since) = (turn.step.provider.clone(), word(since));
     let now = turn.step.from.as_deref().unwrap_or("the version that runs now");
     let message = format!(
-        "from {provider} {since} on, and not by {now}, a change of {kind} {path} {} [{rule}]",
+        "from {provider} {since} on, and not yet with {now}, a change of {kind} {path} {} [{rule}]",
         says.trim_end_matches('.')
     );
     NextWrite { provider, since, rule: rule.to_owned(), kind: kind.to_owned(), path: path.to_owned(), effect, message }

@@ -9,7 +9,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::why::{Difference, differences};
 use crate::kinds::versions::Since;
-use crate::model::{Act, Effect, Finding, NextWrite, Unit, plural};
+use crate::model::{Act, Effect, Finding, NextWrite, Unit, plural, plural_is};
 use crate::object::Key;
 use crate::providers::release_of;
 
@@ -44,7 +44,7 @@ pub(super) fn changes(
         change.effect = Effect::Rollout;
         if let Some(hold) = is.held(Act::Replace) {
             (change.effect, change.waits) = (Effect::Latent, Some(Effect::Rollout));
-            change.because = format!("{}; {}, so nothing is replaced until {}", change.because, hold.says, hold.over);
+            change.because = hold.tells(&change.because);
         }
         out.push(change);
     }
@@ -69,15 +69,18 @@ fn because(
     let provider = release_of(&key.group, &key.kind).unwrap_or("its provider");
     let (from, to) = (now.versions.get(provider), then.versions.get(provider));
     let same = match difference.before.is_some() && difference.before == difference.after {
-        true => ", though both sides say the same here: it reads what the Machine was made of otherwise",
+        true => ", although both sides look the same here: it reads differently what the Machine was made of",
         false => "",
     };
     let detail = Some(&difference.detail).filter(|detail| !detail.is_empty());
     let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
     let is_newly = units.iter().any(|unit| unit.before.is_empty());
     let verb = match is_newly {
-        true => format!("{provider} v{to} calls {who} out of date by it{detail}, v{from} does not{same}"),
-        false => format!("{who} is out of date by it{detail} already and was held back; {provider} v{to} lets it go"),
+        true => format!("{provider} v{to} calls {who} outdated by this field{detail}, v{from} does not{same}"),
+        false => format!(
+            "{who} {} already outdated by this field{detail} but held back; {provider} v{to} starts the rollout",
+            if count == 1 { "was" } else { "were" }
+        ),
     };
     let by: Vec<String> =
         blamed.iter().map(|since| format!("{} since {}: {}", since.name, word(since.version), since.what)).collect();
@@ -101,32 +104,32 @@ pub(super) fn findings(
         let paths: BTreeSet<String> =
             is.pending().flat_map(|unit| &unit.before).map(|cause| cause.path.to_string()).collect();
         let paths: Vec<String> = paths.into_iter().collect();
-        let tail =
-            if is.is_released() { "and the new version lets them go" } else { "which the upgrade does not change" };
+        let tail = if is.is_released() {
+            "and the new version starts their rollout"
+        } else {
+            "which the upgrade does not change"
+        };
         add(
             "pending-rollout",
-            format!("{} out of date already by v{from} ({}), {tail}", are(pending), paths.join(", ")),
+            format!("{} already outdated by v{from} ({}), {tail}", plural_is(pending, "Machine"), paths.join(", ")),
         );
     }
     let cancelled = count(&mut is.cancelled());
     if cancelled > 0 {
-        let text =
-            format!("{} out of date by v{from} and up to date by v{to}, so a rollout that is due ends", are(cancelled));
+        let text = format!(
+            "{} outdated by v{from} and up to date by v{to}, so a rollout that is due ends",
+            plural_is(cancelled, "Machine")
+        );
         add("cancelled-rollout", text);
     }
     if let Some(cause) = is.perpetual.first().filter(|_| was.perpetual.is_empty()) {
         let text = format!(
-            "a Machine that v{to} makes is out of date at once ({}): it would be replaced for ever, which v{from} does not do",
+            "every new Machine of v{to} is outdated at once ({}), so Machines are replaced for ever; with v{from} they are not",
             cause.path
         );
         add("perpetual-rollout", text);
     }
     out
-}
-
-/// "1 Machine is", "3 Machines are".
-fn are(count: u64) -> String {
-    format!("{} {}", plural(count, "Machine"), if count == 1 { "is" } else { "are" })
 }
 
 /// What a person should know of the upgrade as a whole.
@@ -141,7 +144,7 @@ pub(super) fn warnings(turns: &[Turn], next_writes: &[NextWrite], notes: &[Strin
 fn way(turn: &Turn) -> Option<String> {
     let step = &turn.step;
     match turn.way {
-        Way::Same => Some(format!("{} {} runs already: of it nothing changes", step.provider, step.to)),
+        Way::Same => Some(format!("{} {} already runs, so nothing of it changes", step.provider, step.to)),
         Way::Down => Some(format!("{step} is a downgrade")),
         Way::Up | Way::Beyond => None,
     }

@@ -17,15 +17,15 @@ use crate::providers::{PROVIDERS, kind, release_of};
 use crate::world::{Extent, LiveKind, Unread};
 
 /// What may be done about what nobody computes.
-const READ_NOTES: &str = "read the provider's notes from the one version to the other, try the upgrade on a management cluster that may \
-                          fail, and say `unseen: {controllers: warn}` in the policy for this upgrade";
+const READ_NOTES: &str = "read the provider's release notes between the two versions, try the upgrade on a test management cluster, and \
+                          set `unseen: {controllers: warn}` in the policy for this upgrade";
 /// Where all that is needed comes from.
 const TAKE_IT: &str =
     "ask the cluster (--live cluster), or take a snapshot of it with `rollgate snapshot --upgrade NAME=VERSION`";
 /// What is done by every upgrade and looked at in none.
-const NEVER: &str = "not looked at: API versions that the new definitions serve no more, stored objects that are migrated, what new webhooks \
-                     write by default into objects that no mirror compares, new flags and feature gates of the controllers, and what health \
-                     checks of the new version call unhealthy";
+const NEVER: &str = "not checked: API versions that the new definitions no longer serve, the migration of stored objects, defaults that new \
+                     webhooks write into objects that no mirror compares, new flags and feature gates of the controllers, and what the new \
+                     health checks call unhealthy";
 
 /// What is not known.
 #[derive(Debug, Default)]
@@ -117,10 +117,10 @@ fn of_version(turn: &Turn) -> Option<Unread> {
     let step = &turn.step;
     let what = format!("what {} {} does to Machines", step.provider, step.to);
     let why = match (&turn.newest, turn.way) {
-        (None, _) => format!("no version of {} is told apart here, so nothing is known of any", step.provider),
+        (None, _) => format!("rollgate knows no version of {}", step.provider),
         (Some(newest), Way::Beyond) => format!(
-            "it is not known here, where v{newest} is the newest: what came up to v{newest} is judged below, and of what came after it \
-             nothing is known"
+            "rollgate knows {} up to v{newest}; changes up to there are judged below, later ones are unknown",
+            step.provider
         ),
         (_, Way::Down) => format!(
             "{step} is a downgrade: what an older controller makes of objects that a newer one has written is not computed, and no provider \
@@ -140,7 +140,7 @@ fn of_start(scene: &Scene<'_>, turn: &Turn) -> Option<Unread> {
     let (from, newest) = (turn.from.as_ref(), turn.newest.as_ref()?);
     let why = match from {
         None => {
-            "nothing that was read tells it, so every version that behaves otherwise was tried and the worst counts"
+            "nothing that was read shows it, so every version that behaves differently was tried and the worst one counts"
                 .to_owned()
         }
         Some(from) if (from.major, from.minor) > (newest.major, newest.minor) => {
@@ -148,7 +148,7 @@ fn of_start(scene: &Scene<'_>, turn: &Turn) -> Option<Unread> {
         }
         Some(_) => return None,
     };
-    let remedy = format!("say --provider {provider}=VERSION");
+    let remedy = format!("pass --provider {provider}=VERSION");
     Some(Unread { what, why, remedy, keys: Vec::new() })
 }
 
@@ -222,7 +222,7 @@ fn topologies(scene: &Scene<'_>, turn: &Turn) -> Option<Unread> {
         doubt(
             format!("what the topology controller makes of {}", plural(keys.len() as u64, CLUSTER)),
             format!(
-                "with {provider} {} it renders their class anew, with other defaults, and a template that comes out otherwise replaces Machines: \
+                "with {provider} {} it renders their class again, with other defaults, and a template that comes out different replaces Machines: \
                  that is not computed",
                 turn.step.to
             ),
@@ -239,7 +239,7 @@ fn pools(scene: &Scene<'_>, turns: &[&Turn]) -> Option<Unread> {
     (!keys.is_empty()).then(|| {
         doubt(
             format!("what {} does to {}", names.join(" with "), plural(keys.len() as u64, "pool")),
-            "bootstrap data that a new version writes otherwise may make a pool replace its instances: that is not computed".to_owned(),
+            "bootstrap data that a new version writes differently may make a pool replace its instances: that is not computed".to_owned(),
             keys,
         )
     })
@@ -256,7 +256,7 @@ fn unread(turn: &Turn, found: &[Foreseen]) -> Option<Unread> {
     let more = if keys.len() > shown.len() { ", ..." } else { "" };
     (!keys.is_empty()).then(|| Unread {
         what: format!("the Machines of {} ({}{more})", plural(keys.len() as u64, "owner"), shown.join(", ")),
-        why: "they were not read, or not what they were made of, and that is what a new version is asked about"
+        why: "the Machines, or the objects that they were made of, were not read, and the new version compares these"
             .to_owned(),
         remedy: TAKE_IT.to_owned(),
         keys,

@@ -69,7 +69,7 @@ impl Acting<'_> {
         let held = holds(Side::after(stage), &typed(key), mirror, owner, cluster.as_ref());
         let told = Lifted { owner: key.clone(), effect, waits: None, rule, because, places, rollouts: Vec::new() };
         if let Some(hold) = hold_of(&held, act) {
-            let because = format!("{}; {}, so this is held back and lands when {}", told.because, hold.says, hold.over);
+            let because = hold.tells(&told.because);
             return Lifted { effect: Effect::Latent, waits: Some(effect), because, ..told };
         }
         let name = cluster.map_or_else(String::new, |cluster| cluster.name.clone());

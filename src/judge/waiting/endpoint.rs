@@ -30,7 +30,7 @@ pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
         let (effect, why) = if kind(key).role == Role::Cluster {
             of_cluster(stage, key, &new, host)
         } else if kind(key).role == Role::InfraCluster {
-            let why = "its provider gives it another address, and nothing that runs knows that one: the cluster cannot be reached";
+            let why = "its provider then sets another one that no running Node knows, so the cluster cannot be reached";
             (Effect::Unknown, why.to_owned())
         } else {
             continue;
@@ -41,7 +41,7 @@ pub(super) fn lost(stage: &Stage<'_>) -> Vec<Lifted> {
             waits: None,
             rule: RuleId::of("cluster/endpoint-lost"),
             because: format!(
-                "the write takes the address of the control plane away, {host}, which a controller had filled in; {why}"
+                "the write removes the control plane address {host}, which a controller had filled in; {why}"
             ),
             places: vec![(key.clone(), Some(Path::root().key("spec").key("controlPlaneEndpoint")))],
             rollouts: Vec::new(),

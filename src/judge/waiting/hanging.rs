@@ -137,7 +137,7 @@ fn of_owner(cluster: &Key, owner: Key, found: &[&KnownMachine], hooks: &BTreeSet
         effect: Effect::Rollout,
         waits: None,
         rule: RuleId::of("waiting/deletion"),
-        because: format!("the deletion of {count} {noun} that something held back goes on ({})", names.join(", ")),
+        because: format!("the blocked deletion of {count} {noun} continues ({})", names.join(", ")),
         places,
         rollouts: vec![Rollout {
             steps: vec![format!("drains and deletes {count} {noun} whose deletion was asked for before")],

@@ -4,10 +4,10 @@ use crate::impact;
 use crate::judge::owner::Assessment;
 use crate::kinds::fields;
 use crate::model::Rollout;
-use crate::model::RuleId;
 use crate::model::Unit;
 use crate::model::{Act, Hold, Places, hold_of};
 use crate::model::{Basis, Effect};
+use crate::model::{RuleId, plural_is};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
 
@@ -51,7 +51,11 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
         .max_by_key(|(_, effect, _)| *effect)
         .map_or((first, Effect::None), |(hold, effect, _)| (*hold, *effect));
     let words: Vec<&str> = all.iter().map(|(_, _, words)| words.as_str()).collect();
-    let words = if words.is_empty() { "nothing waits for it".to_owned() } else { words.join("; ") };
+    let words = if words.is_empty() {
+        "; nothing was waiting for that".to_owned()
+    } else {
+        format!(", so {}", words.join("; "))
+    };
     let places = assessment
         .was_held
         .iter()
@@ -63,7 +67,7 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
         effect,
         waits: None,
         rule: hold.why.rule(),
-        because: format!("{}, and {words}", hold.over),
+        because: format!("{}{words}", hold.over),
         places,
         rollouts: work.weight(key, assessment, all.iter().map(|(_, effect, _)| *effect)).into_iter().collect(),
     })
@@ -98,34 +102,30 @@ impl<'a> Work<'a> {
 
     /// What is to be done of an act, in words; `None` where nothing is.
     fn by(&self, act: Act) -> Option<(Effect, String)> {
-        let counted = |count: u64| crate::model::plural(count, "Machine");
-        let are = |count: u64| if count == 1 { "is" } else { "are" };
         match act {
             Act::Delete => self.is_deleting.then(|| {
-                (
-                    Effect::Delete,
-                    format!("its deletion goes on: {} {} deleted with it", counted(self.count), are(self.count)),
-                )
+                (Effect::Delete, format!("its deletion goes on: {} deleted with it", plural_is(self.count, "Machine")))
             }),
             _ if self.is_deleting => None,
             // Nothing takes the place of what goes.
             Act::Replace if self.wanted == 0 => None,
             Act::Replace if !self.is_known => Some((
                 Effect::Rollout,
-                "whether Machines are out of date depends on the Machines, which could not be read".to_owned(),
+                "outdated Machines are replaced, and which ones is unknown, as the Machines could not be read"
+                    .to_owned(),
             )),
             Act::Replace => (self.pending() > 0).then(|| {
                 let count = self.pending().min(self.wanted);
-                (Effect::Rollout, format!("{} that {} out of date {} replaced", counted(count), are(count), are(count)))
+                (Effect::Rollout, format!("{} replaced", plural_is(count, "outdated Machine")))
             }),
             Act::Fewer => (self.is_known && self.count > self.wanted).then(|| {
                 let count = self.count - self.wanted;
                 let effect = if self.wanted == 0 { Effect::Delete } else { Effect::Scale };
-                (effect, format!("{} that {} too many {} deleted", counted(count), are(count), are(count)))
+                (effect, format!("{} deleted", plural_is(count, "surplus Machine")))
             }),
             Act::Make => (self.is_known && self.count < self.wanted).then(|| {
                 let count = self.wanted - self.count;
-                (Effect::Scale, format!("{} that {} missing {} made", counted(count), are(count), are(count)))
+                (Effect::Scale, format!("{} made", plural_is(count, "missing Machine")))
             }),
             Act::Remedy => None,
         }
@@ -152,9 +152,7 @@ impl<'a> Work<'a> {
         let (machines, names, step) = match effect {
             Effect::Rollout if self.is_known => return impact::of(key, &assessment.weighed()),
             Effect::Rollout => (None, Vec::new(), "replaces the Machines that waited for it".to_owned()),
-            Effect::Delete => {
-                (Some(self.count), of(&all), format!("deletes all {} Machines; none takes their place", self.count))
-            }
+            Effect::Delete => (Some(self.count), of(&all), impact::deletes_all(self.count)),
             Effect::Scale if self.count > self.wanted => {
                 let count = self.count - self.wanted;
                 (Some(count), Vec::new(), format!("deletes {count} of {} Machines", self.count))

@@ -173,7 +173,7 @@ fn waiting(stage: &Stage<'_>, key: &Key, old: &Value) -> Option<(Effect, String,
             if role == Role::InfraCluster && !pause::is_annotated(old) {
                 return None;
             }
-            Some((Effect::Unknown, "what waited for that only its provider knows".to_owned(), Vec::new()))
+            Some((Effect::Unknown, "what its provider then does is not modelled".to_owned(), Vec::new()))
         }
         _ => None,
     }

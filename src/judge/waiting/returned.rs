@@ -12,7 +12,7 @@ use crate::judge::stage::Stage;
 use crate::kinds::Role;
 use crate::kinds::contract::{CORE, DEPLOYMENT_NAME, MACHINE, MACHINE_SET};
 use crate::kinds::fields::{self, controller, label};
-use crate::model::{Action, Effect, Pair, Rollout, RuleId, plural};
+use crate::model::{Action, Effect, Pair, Rollout, RuleId, plural, plural_is};
 use crate::object::{Key, is_deleting};
 use crate::providers::{kind, typed};
 use crate::tree::Value;
@@ -44,11 +44,11 @@ fn of(stage: &Stage<'_>, pair: &Pair) -> Vec<Lifted> {
         let names = machines(before, &key, &set);
         if is_deleting(&set) {
             let count = names.len() as u64;
-            let what = format!("its deletion goes on: {} deleted with it", are(count));
+            let what = format!("its deletion goes on: {} deleted with it", plural_is(count, "Machine"));
             return (count > 0).then(|| told(stage, pair, (&key, &set), (Effect::Delete, count, names), &what));
         }
         let count = adoption::surplus(before, &key, &set);
-        let what = format!("{} too many for it and deleted, before others are made", are(count));
+        let what = format!("{} too many for it and deleted, before others are made", plural_is(count, "Machine"));
         (count > 0 && !is_told).then(|| told(stage, pair, (&key, &set), (Effect::Rollout, count, names), &what))
     })
     .collect()
@@ -90,9 +90,4 @@ fn told(
             ..Rollout::plain(key, &cluster, effect, names, count)
         }],
     }
-}
-
-/// So many Machines, with their verb.
-fn are(count: u64) -> String {
-    format!("{} {}", plural(count, "Machine"), if count == 1 { "is" } else { "are" })
 }

@@ -145,7 +145,7 @@ fn unread(key: &Key, what: &str) -> Lifted {
         effect: Effect::Unknown,
         waits: None,
         rule: RuleId::of("waiting/surplus"),
-        because: format!("{what}; its MachineSets were not read, so whether some of its Machines go is not known"),
+        because: format!("{what}; its MachineSets were not read, so it is unknown whether some of its Machines go"),
         places: places(key),
         rollouts: Vec::new(),
     }
@@ -169,7 +169,7 @@ fn told(
         effect: Effect::Delete,
         waits: None,
         rule: RuleId::of("waiting/surplus"),
-        because: format!("its MachineSets want {total} Machines half-way through a rollout, and it {says}"),
+        because: format!("half-way through its rollout its MachineSets want {total} Machines, and it {says}"),
         places: places(key),
         rollouts: vec![Rollout {
             replicas: Some(total - count),

@@ -2,7 +2,7 @@
 
 use crate::judge::stage::Stage;
 use crate::kinds::fields;
-use crate::model::{Effect, Hold, Rollout};
+use crate::model::{Effect, Hold, Rollout, is};
 use crate::object::Key;
 use crate::tree::Value;
 
@@ -30,16 +30,16 @@ pub(super) fn taken(
     let wanted = fields::wanted(owner, None);
     let (count, old) = (all.len() as u64, outdated.len() as u64);
     let surplus = count.saturating_sub(wanted);
-    let who = format!("it takes over {} that nobody owns ({})", counted(count), all.join(", "));
+    let who = format!("it adopts {} without an owner ({})", counted(count), all.join(", "));
     let (effect, what) = match (old, surplus) {
-        (0, 0) => (Effect::None, "none of them is out of date or too many".to_owned()),
+        (0, 0) => (Effect::None, "none of them is outdated or too many".to_owned()),
         // Nothing takes the place of what goes.
         (_, surplus) if wanted == 0 => (Effect::Delete, format!("deletes all {surplus}")),
-        (0, surplus) => (Effect::Scale, format!("deletes {} that {} too many", counted(surplus), are(surplus))),
-        (old, _) => (Effect::Rollout, format!("replaces {} that {} out of date", counted(old), are(old))),
+        (0, surplus) => (Effect::Scale, format!("deletes {} that {} too many", counted(surplus), is(surplus))),
+        (old, _) => (Effect::Rollout, format!("replaces {} that {} outdated", counted(old), is(old))),
     };
     if let Some(held) = held.filter(|_| effect != Effect::None) {
-        let because = format!("{who} and {what}; {}, so this is held back and lands when {}", held.says, held.over);
+        let because = held.tells(&format!("{who} and {what}"));
         return Taken { effect: Effect::Latent, waits: Some(effect), because, rollout: None };
     }
     let (machines, names) = match effect {
@@ -58,7 +58,7 @@ pub(super) fn taken(
         max_surge: None,
         max_unavailable: None,
         course: None,
-        steps: vec![format!("takes over {} that nobody owns", counted(count)), what.clone()],
+        steps: vec![format!("adopts {} without an owner", counted(count)), what.clone()],
         causes: vec![format!("{key} is new")],
     });
     Taken { effect, waits: None, because: format!("{who} and {what}"), rollout }
@@ -67,9 +67,4 @@ pub(super) fn taken(
 /// A number of Machines.
 fn counted(count: u64) -> String {
     crate::model::plural(count, "Machine")
-}
-
-/// The verb for so many.
-const fn are(count: u64) -> &'static str {
-    if count == 1 { "is" } else { "are" }
 }

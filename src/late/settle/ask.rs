@@ -152,9 +152,8 @@ fn lack(reading: &SourceReading, from: &Source, reach: Reach) -> String {
             }
             SourceKind::Object(_) if reading.uid.is_none() => format!("{place}: there is no such object yet"),
             SourceKind::Object(_) => format!("{place}: the object is there, the field is not"),
-            SourceKind::File(_) | SourceKind::Env(_) | SourceKind::Http(_) | SourceKind::Exec(_) => {
-                format!("{place} is not there")
-            }
+            SourceKind::Env(_) => format!("{place} is not set"),
+            SourceKind::File(_) | SourceKind::Http(_) | SourceKind::Exec(_) => format!("{place} is not there"),
         },
     }
 }

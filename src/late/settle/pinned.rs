@@ -45,7 +45,7 @@ pub(super) fn against_pin(
             Settled {
                 value: pinned,
                 warning: Some(format!(
-                    "late value {} is what was set by hand; {} says {says}",
+                    "late value {} keeps what was set by hand; {} says {says}",
                     value.name, reading.source
                 )),
                 ..blank(value, LateState::Pinned, "pin")
@@ -69,7 +69,10 @@ pub(super) fn against_pin(
         },
         Found::Doubt(why) | Found::Wrong(_, why) => Settled {
             value: pinned,
-            warning: Some(format!("late value {} comes from its pin and was not compared: {why}", value.name)),
+            warning: Some(format!(
+                "late value {} comes from its pin; its source could not be compared: {why}",
+                value.name
+            )),
             ..blank(value, LateState::Pinned, "pin")
         },
     };

@@ -105,7 +105,7 @@ fn a_missing_value_is_undecided_and_names_what_lacks_it() {
     let settled = online(&[gone, env(None)], &[]);
     assert_eq!(
         message(&settled),
-        "late value vip is not known yet: ConfigMap capo/c at $.data.ip: there is no such object yet; env VIP is not there"
+        "late value vip has no value yet: ConfigMap capo/c at $.data.ip: there is no such object yet; env VIP is not set"
     );
     let reason = settled.reason.expect("a reason");
     assert_eq!((reason.decision, reason.gate.as_str()), (Decision::Undecided, "late-value"));

@@ -77,7 +77,7 @@ fn what_can_never_work_is_named() {
         ("/expect".to_owned(), expected("with", json!(["**"])), "expect[0].with[0]: name the places"),
         ("/expect".to_owned(), expected("until", json!("tomorrow")), "expect[0].until: "),
         ("/gates/windows/0/cron".to_owned(), json!("0 25 * * *"), "does not fit in a field of 0 to 23"),
-        ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 fields"),
+        ("/gates/windows/0/cron".to_owned(), json!("@daily"), "it has 1 field; it needs five"),
         ("/gates/windows/0/for".to_owned(), json!("0"), "never opens"),
         ("/gates/windows/0/timeZone".to_owned(), json!("Paris"), "is not a time zone"),
         ("/gates/health".to_owned(), json!({"vip": "hold"}), "gates.health.vip: hold cannot be kept"),

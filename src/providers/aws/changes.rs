@@ -10,7 +10,7 @@ pub(crate) static WRITES_ONLY_CHANGES: Since = Since::new(
     "writes-only-changes",
     "aws",
     (2, 12),
-    "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",
+    "mutating webhooks write an object again only where a default changed something (controller-runtime 0.23)",
 );
 
 /// All of them, from the oldest to the newest.

@@ -21,7 +21,7 @@ pub(super) fn waiting(host: &Value) -> Option<(Effect, &'static str)> {
     let is = |at: &str, wanted: bool| host.pointer(at).and_then(Value::as_bool) == Some(wanted);
     let is_external = state == "externally provisioned";
     if !is_external && is_cancelled(host) {
-        let says = "it is wiped and set up anew, because it has another image than it should";
+        let says = "it is wiped and set up again, because it has another image than it should";
         return Some((if state == "provisioned" { Effect::Delete } else { Effect::Unknown }, says));
     }
     if is_external && !is("/spec/externallyProvisioned", true) && !has_image(host) {

@@ -121,11 +121,11 @@ fn resubscribed(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
     for key in ["hostName", "destination", "context"] {
         let said = |side: &Value| text(side, &format!("/spec/{key}")).unwrap_or_default().to_owned();
         if said(old) != said(new) {
-            refuse(out, RULE, spec, key, "a subscription cannot change; it has to be made anew");
+            refuse(out, RULE, spec, key, "a subscription cannot change; it has to be made again");
         }
     }
     if has_headers(old) || has_headers(new) {
-        let message = "a subscription with headers takes no change, not even of its labels; it has to be made anew";
+        let message = "a subscription with headers takes no change, not even of its labels; it has to be made again";
         refuse(out, RULE, spec, "httpHeadersRef", message);
     }
 }

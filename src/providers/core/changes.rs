@@ -155,7 +155,7 @@ pub(crate) static PATCHES_OF_SPEC: Since =
 pub(crate) static WRITES_ONLY_CHANGES: Since = capi(
     "writes-only-changes",
     13,
-    "mutating webhooks write an object anew only where a default changed something (controller-runtime 0.23)",
+    "mutating webhooks write an object again only where a default changed something (controller-runtime 0.23)",
 );
 /// The clock of a topology.
 pub(crate) static TOPOLOGY_CLOCK: Since =

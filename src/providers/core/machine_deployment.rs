@@ -14,7 +14,7 @@ use crate::kinds::diff::Style;
 use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::kinds::fields::text;
-use crate::kinds::mirror::{Case, Mirror, MirrorRules, has_no_machines};
+use crate::kinds::mirror::{Case, Mirror, MirrorRules, are, has_no_machines};
 use crate::kinds::standing;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, DeletionOrder, Hold, Member, Standing, Strategy, Unit, Why, plural};
@@ -141,17 +141,17 @@ impl Mirror for Workers {
     }
 
     fn steps(&self, each: &str, (_, wanted): (u64, u64), (surge, unavailable): (u64, u64)) -> Vec<String> {
-        let mut out = vec!["makes a new MachineSet; the old ones drain away".to_owned()];
+        let mut out = vec!["makes a new MachineSet and empties the old ones".to_owned()];
         if surge > 0 {
             out.push(format!(
-                "makes up to {} first, so that at most {} run",
+                "adds up to {} first, so that at most {} run",
                 plural(surge, "new Machine"),
                 wanted + surge
             ));
         }
         let least = wanted.saturating_sub(unavailable);
-        out.push(format!("drains and deletes old Machines while at least {least} of {wanted} are available"));
-        out.push(format!("repeats until {each} out of date is replaced"));
+        out.push(format!("drains and deletes old Machines as long as {least} of {wanted} stay available"));
+        out.push(format!("repeats until {each} {} replaced", are(each)));
         out
     }
 

@@ -41,7 +41,7 @@ pub(crate) static V1BETA2: Since = Since::new(
     "v1beta2",
     "metal3",
     (1, 13),
-    "v1beta2 is served: `noCloudProvider` is no longer filled in, and only a Metal3Cluster is written anew",
+    "v1beta2 is served: `noCloudProvider` is no longer filled in, and only a Metal3Cluster is written again",
 );
 /// Images from registries.
 pub(crate) static OCI_IMAGES: Since =

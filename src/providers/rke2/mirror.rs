@@ -99,7 +99,10 @@ impl Mirror for Rke2 {
 
     fn steps(&self, each: &str, counts: (u64, u64), (surge, _): (u64, u64)) -> Vec<String> {
         let mut out = one_by_one(each, counts, surge);
-        out.push("may make more than 1 at once where its cache is late to show it (4 more were seen), and deletes them at the end".to_owned());
+        out.push(
+            "may make more than 1 at once while its cache lags (4 more were seen), and deletes them at the end"
+                .to_owned(),
+        );
         out
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hashed::{HashMap, HashSet};
 use crate::kinds::contract::{CLUSTER, CORE};
+use crate::model::first_and_more;
 use crate::object::Key;
 use crate::report::{ChangeReport, ObjectReport, Report, sentence};
 use crate::tree::Value;
@@ -361,7 +362,7 @@ impl<'r> Crowd<'r> {
         let names = match self.names.as_slice() {
             [] => String::new(),
             names if names.len() <= LISTED => names.join(", "),
-            [first, ..] => format!("{first} and {} more", self.names.len() - 1),
+            names => first_and_more(names),
         };
         let clusters = self.of_clusters(all);
         let of = if clusters.is_empty() { clusters } else { format!(" in {clusters}") };

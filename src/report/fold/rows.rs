@@ -21,6 +21,12 @@ pub(crate) struct Count {
     pub most: u64,
 }
 
+impl From<u64> for Count {
+    fn from(count: u64) -> Self {
+        Self { least: count, most: count }
+    }
+}
+
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.least == self.most { write!(f, "{}", self.least) } else { write!(f, "{}-{}", self.least, self.most) }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::fold::{self, ClusterName, Folded};
-use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, several};
+use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, sentence, several};
 use crate::impact::counted;
 use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
 pub(crate) use page::WIDTH;
@@ -147,30 +147,56 @@ fn objects_of(report: &Report) -> String {
     let each = |is: fn(&ObjectReport) -> bool| report.objects.iter().all(is);
     match all {
         0 if report.upgrade.is_some() && report.decision != Decision::Undecided => "no Machine is replaced".to_owned(),
-        0 if report.upgrade.is_some() => "no Machine is known to be replaced, and not all is known".to_owned(),
+        0 if report.upgrade.is_some() => "no Machine is known to be replaced, but not everything is known".to_owned(),
         all if report.upgrade.is_some() => format!("Machines of {} are out of date", plural(all, "owner")),
-        0 if report.decision == Decision::Undecided => "nothing is known to change, and not all is known".to_owned(),
+        0 if report.decision == Decision::Undecided => "no change was found, but not everything is known".to_owned(),
         0 => "no compared object changes".to_owned(),
         all if is_idle && each(ObjectReport::is_new) => format!("{} would be created", plural(all, "object")),
         all if is_idle && each(ObjectReport::is_unread) => {
-            format!("{} compared with nothing: nobody looked whether they are there", plural(all, "object"))
+            format!("{} compared with nothing: the cluster was not asked for them", plural(all, "object"))
         }
-        all => format!("{} changed, worst effect {}", plural(all, "object"), report.effect),
+        all => by_effect(report, all),
     }
+}
+
+/// The worst effect of so many objects in words, where no Machine of an owner is counted.
+fn by_effect(report: &Report, all: u64) -> String {
+    let those = report.objects.iter().filter(|object| object.effect == report.effect).count() as u64;
+    let so_many = match those == all {
+        true => plural(all, "object"),
+        false => format!("{those} of {}", plural(all, "object")),
+    };
+    let what = match report.effect {
+        Effect::Rejected if those > 0 => return format!("{so_many} would be refused"),
+        Effect::Unknown if those == 1 => return format!("{so_many} has an unknown effect"),
+        Effect::Unknown if those > 1 => return format!("{so_many} have an unknown effect"),
+        Effect::None if report.decision == Decision::Undecided => {
+            "no effect on Machines was found, but not everything is known"
+        }
+        Effect::None => "no existing Machine is affected",
+        Effect::InPlace => "propagated without replacing Machines",
+        Effect::Scale => "no Machine is replaced, but their number changes",
+        Effect::Latent => "no healthy Machine is replaced now",
+        Effect::Rollout => "an unknown number of Machines would be replaced",
+        effect => return format!("{} changed, worst effect {effect}", plural(all, "object")),
+    };
+    format!("{} changed, {what}", plural(all, "object"))
 }
 
 fn reasons(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
     if !folded.reasons.is_empty() {
         writeln!(out)?;
     }
+    let mut said = None;
     for group in &folded.reasons {
         let reason = group.first;
         let width = reason.decision.word().len() + wrap::columns(&reason.gate) + 3;
         let head = format!("{} {}  ", page.paint.decision(reason.decision), reason.gate);
         page.words(out, (&head, width), &group.message(&folded.clusters), 4, str::to_owned)?;
-        for (word, step) in reason.steps() {
-            self::step(page, word, step, out)?;
-        }
+        // What is to be done about several that follow one another is said once.
+        let is_new = |(word, step): &(&str, &str)| *word != DO || said != Some(*step);
+        reason.steps().filter(is_new).try_for_each(|(word, step)| self::step(page, word, step, out))?;
+        said = reason.remedy.as_deref();
     }
     Ok(())
 }
@@ -223,13 +249,12 @@ fn late_value(late: &LateValueReport) -> String {
 fn compared(report: &Report) -> String {
     let live = &report.live;
     let unchanged = report.objects.iter().filter(|object| object.is_quiet()).count();
-    let quiet = if unchanged > 0 { format!(", {unchanged} without effect not shown") } else { String::new() };
-    let age = live.age().map_or_else(String::new, |age| format!(", taken {age} ago"));
-    format!(
-        "compared {} with {}{age}{quiet}; {} not compared; policy {}",
-        plural(live.objects as u64, "object"),
-        live.source,
-        live.not_compared,
-        report.policy.source,
-    )
+    let quiet = match unchanged {
+        0 => String::new(),
+        1 => "; 1 without effect is not shown".to_owned(),
+        many => format!("; {many} without effect are not shown"),
+    };
+    let objects = plural(live.objects as u64, "object");
+    let (age, rest) = (sentence::of_age(live), sentence::not_compared(live));
+    format!("compared {objects} with {}{age}, policy {}{quiet}{rest}", live.source, report.policy.source)
 }

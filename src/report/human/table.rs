@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use super::page::Page;
 use super::wrap::columns;
 use crate::hashed::HashSet;
-use crate::model::{Effect, Together};
-use crate::report::fold::{self, ClusterName, Count, Folded, Row, listed};
+use crate::model::{Effect, Together, first_and_more};
+use crate::report::fold::{self, ClusterName, Folded, Row, listed};
 use crate::report::{plural, sentence};
 
 /// The heads of the columns.
@@ -115,25 +115,19 @@ fn cells(row: &Row<'_>, in_all: &str, replaced: &str) -> [String; 5] {
     let names = match owners.names.as_slice() {
         [] => String::new(),
         [only] => only.clone(),
-        [first, ..] => format!("{first} and {} more", owners.names.len() - 1),
+        names => first_and_more(names),
     };
-    let number = |count: Option<Count>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    let (machines, replicas) = (number(row.machines), number(row.replicas));
-    let fewer = row.machines.zip(row.replicas).is_some_and(|(machines, replicas)| machines.most > replicas.most);
-    let mut what = match row.effect {
-        Effect::Delete => format!("{machines} destroyed"),
-        Effect::Scale => format!("{machines} deleted, {replicas} stay"),
-        _ if fewer => format!("{machines} replaced by {replicas}"),
-        _ if row.replicas.is_none() => format!("{machines} replaced"),
-        _ => format!("{machines} of {replicas}{replaced}"),
-    };
+    let mut what = sentence::of_count(row.effect, row.machines, row.replicas, replaced);
     if owners.count > 1 {
         what = format!("{}{in_all}, {what} each", row.total);
     }
     let lowest = match row.effect {
         Effect::Delete => "0".to_owned(),
-        _ if row.lowest.is_none() => "?".to_owned(),
-        _ => format!("{} of {replicas}", number(row.lowest)),
+        _ => match (row.lowest, row.replicas) {
+            (Some(lowest), Some(replicas)) => format!("{lowest} of {replicas}"),
+            (Some(lowest), None) => format!("{lowest} of ?"),
+            (None, _) => "?".to_owned(),
+        },
     };
     [cluster, format!("{} {place}{names}", owners.kind), what, lowest, row.cause.clone()]
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Fate, ScoreReport, ScoreRow};
+use crate::model::some_of;
 use crate::report::human::Page;
 use crate::report::plural;
 
@@ -33,7 +34,7 @@ pub(crate) fn write(report: &ScoreReport, page: Page, out: &mut dyn Write) -> io
     }
     for miss in report.misses.iter().take(TOLD) {
         let what = match miss.foretold {
-            Fate::Unforeseen => format!("nobody asked about a {}", miss.came.word()),
+            Fate::Unforeseen => format!("{} without a forecast", miss.came.word()),
             foretold => format!("foretold {}, came {}", foretold.word(), miss.came.word()),
         };
         let moved = format!("went: {}; came: {}", names(&miss.gone), names(&miss.made));
@@ -43,7 +44,7 @@ pub(crate) fn write(report: &ScoreReport, page: Page, out: &mut dyn Write) -> io
         if miss.foretold != Fate::Unforeseen {
             let next = match &miss.world {
                 Some(world) => format!("send in the World that was judged, with what was rendered: {world}"),
-                None => "its World was not kept; say forecasts.worlds in the policy, and send in that of the next one"
+                None => "its World was not kept; set forecasts.worlds in the policy, and send in that of the next miss"
                     .to_owned(),
             };
             page.words(out, ("     ", 5), &next, 5, str::to_owned)?;
@@ -78,9 +79,5 @@ fn cells(row: &ScoreRow) -> String {
 
 /// Some names.
 fn names(names: &[String]) -> String {
-    match names.len() {
-        0 => "none".to_owned(),
-        all if all > TOLD => format!("{} and {} more", names[..TOLD].join(", "), all - TOLD),
-        _ => names.join(", "),
-    }
+    if names.is_empty() { "none".to_owned() } else { some_of(names, TOLD) }
 }

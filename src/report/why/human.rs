@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{WhyField, WhyMove, WhyOwner, WhyReport, WhyRevision, WhyRollout, WhyWriter};
+use crate::model::some_of;
 use crate::report::human::Page;
 use crate::report::{plural, sentence};
 use crate::tree::Value;
@@ -23,7 +24,7 @@ pub(crate) fn write(report: &WhyReport, page: Page, out: &mut dyn Write) -> io::
     };
     let mut text = lone.map_or_else(|| counts(report), |owner| owner.headline.clone());
     if !report.is_whole {
-        text.push_str(", not everything could be read");
+        text.push_str(", but not everything could be read");
     }
     page.words(out, ("rollgate: ", 10), &text, 2, |line| page.paint.bold(line))?;
     for owner in &report.owners {
@@ -41,7 +42,7 @@ pub(crate) fn write(report: &WhyReport, page: Page, out: &mut dyn Write) -> io::
         0 => String::new(),
         _ => ", rollouts of more than a week ago left out (ask by name)".to_owned(),
     };
-    let text = format!("read from {}; {quiet} with nothing to say{older}", report.source);
+    let text = format!("read from {}; {quiet} with nothing to report{older}", report.source);
     page.words(out, ("", 0), &text, 4, |line| page.paint.faint(line))
 }
 
@@ -57,7 +58,7 @@ fn counts(report: &WhyReport) -> String {
         }
     }
     if parts.is_empty() {
-        parts.push(format!("no Machine{about} is out of date"));
+        parts.push(format!("no outdated Machine{about} was found"));
     }
     parts.join(", ")
 }
@@ -99,11 +100,11 @@ pub(crate) fn headline(owner: &WhyOwner) -> String {
         parts.push(format!("{still} {} out of date", plural(old, "Machine")));
     }
     if !owner.never_matches.is_empty() {
-        parts.push("replaces its Machines for ever, as none can match it".to_owned());
+        parts.push("replaces its Machines for ever, as none can match its spec".to_owned());
     }
     if let (Some(due), true) = (&owner.due, parts.is_empty()) {
         let count = plural(due.names.len() as u64, "Machine");
-        parts.push(format!("will replace {count} by itself at {}", minute(&due.at)));
+        parts.push(format!("will replace {count} at {} without any write", minute(&due.at)));
     }
     if parts.is_empty() {
         parts.push("has a remediation under way".to_owned());
@@ -192,11 +193,7 @@ fn pair(before: Option<&Value>, after: Option<&Value>) -> String {
 
 /// Names in a line, of many only the first ones.
 fn names(all: &[String]) -> String {
-    let shown = all.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match all.len().saturating_sub(NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+    some_of(all, NAMED)
 }
 
 fn write_owner(owner: &WhyOwner, with_headline: bool, page: Page, out: &mut dyn Write) -> io::Result<()> {

@@ -275,7 +275,7 @@ fn reinstalls(what: &str) -> String {
 }
 
 fn unseen(why: String) -> Unread {
-    let remedy = "say `unseen: {inside: warn}` in the policy where that reaches no object of Cluster API".to_owned();
+    let remedy = "set `unseen: {inside: warn}` in the policy where that reaches no object of Cluster API".to_owned();
     Unread { what: "all that the chart renders".to_owned(), why, remedy, keys: Vec::new() }
 }
 

@@ -233,7 +233,7 @@ fn resumed(state: &State, seen: &Observed) -> NextStep {
         return closed(phase, why.clone(), before, say("FluxFailed", true, why));
     }
     if !seen.flux.began && age >= BEGINS {
-        let why = failed("Flux does not begin, so it is suspended again and judged anew");
+        let why = failed("Flux does not begin, so it is suspended again and judged again");
         return closed(Phase::Waiting, why.clone(), before, say("NotBegun", true, why));
     }
     if age >= seen.timeout + GRACE {
@@ -252,7 +252,7 @@ fn moved(state: &State, seen: &Observed) -> String {
         _ => "its spec has changed".to_owned(),
     };
     let begun = if seen.flux.began { "Flux had begun, so look at what it did" } else { "Flux had not begun" };
-    format!("{what} after it was judged; it is suspended again and judged anew ({begun})")
+    format!("{what} after it was judged; it is suspended again and judged again ({begun})")
 }
 
 /// A release that is being deleted: what is suspended Flux forgets without uninstalling it, so it is kept until its removal was judged.

@@ -114,7 +114,7 @@ impl Charts {
         if self.is_told(namespace, name) {
             return Ok(());
         }
-        let remedy = format!("say --repo-source {namespace}/{name} where it is");
+        let remedy = format!("pass --repo-source {namespace}/{name} where it is");
         let Some(object) = given.object(SOURCES, "GitRepository", namespace, name)? else {
             let why = format!("{title} was not given, so whether it is this repository is not known; {remedy}");
             return if self.trusts_unseen { Ok(()) } else { Err(why.into()) };

@@ -160,7 +160,7 @@ impl Given {
             Some(cluster) => cluster.data(kind, namespace, name),
             None => Err(format!(
                 "of namespace {namespace} is in no file that was given; give it by --values-from FILE, read it by --from-cluster, or \
-                 say --absent {kind}/{name}"
+                 pass --absent {kind}/{name}"
             )),
         }
     }

@@ -332,8 +332,8 @@ impl LateValues<'_> {
         let namespace = self.detected.host.namespace.as_deref().filter(|_| !self.unnamed);
         namespace.ok_or_else(|| {
             Stop::usage(anyhow!(
-                "no namespace is known for {what}: neither an option nor the context of the kubeconfig names one, and default is \
-                 nobody's word; give --namespace"
+                "no namespace is known for {what}: neither an option nor the context of the kubeconfig names one, and rollgate does not \
+                 assume \"default\"; pass --namespace"
             ))
         })
     }

@@ -88,32 +88,36 @@ fn of_group(stage: &Stage<'_>, cluster: &Key, (group, released): &(Vec<&Sick>, P
     let names: Vec<String> = group.iter().map(|sick| sick.machine.clone()).collect();
     let (count, noun) = (names.len() as u64, if names.len() == 1 { "Machine" } else { "Machines" });
     let found = if first.depends { "may find" } else { "finds" };
-    let who = if first.check == first.owner {
-        format!("{} deletes and replaces {count} {noun}, as a health check told it before", first.owner)
-    } else if first.is_external {
-        format!("{} {found} {count} {noun} unhealthy and asks for a remediation from outside", first.check)
-    } else {
-        format!("{} {found} {count} {noun} unhealthy, which its owner deletes and replaces", first.check)
-    };
     let each: Vec<String> = group.iter().map(|sick| format!("{}: {}", sick.machine, sick.says)).collect();
-    let again = group.iter().any(|sick| sick.is_told);
-    let again = if again { "; new Machines get the annotation too, so they are replaced again and again" } else { "" };
+    let (each, them) = (each.join("; "), if count == 1 { "it" } else { "them" });
+    let what = if first.check == first.owner {
+        format!("a health check has marked {count} {noun} already ({each}), and the owner deletes and replaces {them}")
+    } else if first.is_external {
+        format!("{} {found} {count} {noun} unhealthy ({each}) and hands {them} to an external remediation", first.check)
+    } else {
+        format!("{} {found} {count} {noun} unhealthy ({each}), and the owner deletes and replaces {them}", first.check)
+    };
+    let again = match group.iter().any(|sick| sick.is_told) {
+        true => "; new Machines get the same annotation, so they are replaced again and again",
+        false => "",
+    };
+    let because = format!("{what}{again}");
     let held = first.holds.first();
-    let tail = held
-        .map(|held| format!("; {}, so this is held back and lands when {}", held.says, held.over))
-        .unwrap_or_default();
     let effect = if held.is_some() { Effect::Latent } else { Effect::Rollout };
     Lifted {
         owner: first.owner.clone(),
         effect,
         waits: held.map(|_| Effect::Rollout),
         rule: RuleId::of("waiting/unhealthy"),
-        because: format!("{who} ({}){again}{tail}", each.join("; ")),
+        because: held.map_or_else(|| because.clone(), |held| held.tells(&because)),
         places: places(stage, cluster, group, released),
         rollouts: held
             .is_none()
             .then(|| Rollout {
-                steps: vec![format!("deletes {count} unhealthy {noun} and makes new ones in their place")],
+                steps: vec![match count {
+                    1 => "deletes 1 unhealthy Machine and makes another in its place".to_owned(),
+                    _ => format!("deletes {count} unhealthy Machines and makes new ones in their place"),
+                }],
                 causes: vec![first.check.to_string()],
                 ..Rollout::plain(&first.owner, &cluster.name, Effect::Rollout, names, count)
             })
