@@ -20,7 +20,8 @@ use super::policy::is_object;
 use super::source::{Source, Tree};
 use super::{Observer, Ready, Stop, Unseen, runtime};
 use crate::object::StreamText;
-use crate::{pipeline, policy};
+use crate::pipeline;
+use crate::policy;
 
 /// Which revisions.
 #[derive(Debug, Clone, Copy)]

@@ -206,7 +206,7 @@ fn is_harmless(value: &str) -> bool {
 /// Whether a name is that of a Secret in a sentence of a report (`report/sentence.rs`), and what follows it says what becomes of that:
 /// `Secret fleet/demo-kubeconfig: is not known to be safe`.
 fn is_said_of(before: &str, value: &str) -> bool {
-    const SAYS: [&str; 7] = ["is", "replaces", "destroys", "reaches", "changes", "lands", "will"];
+    const SAYS: [&str; 8] = ["is", "has", "replaces", "destroys", "reaches", "changes", "lands", "will"];
     const PLACES: [&str; 3] = ["data.", "stringData.", "metadata."];
     let mut words = before.rsplit(' ');
     let in_namespace = words.next().is_some_and(|word| word.is_empty() || word.ends_with('/'));

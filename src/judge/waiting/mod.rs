@@ -3,7 +3,6 @@
 
 pub(super) mod adoption;
 mod apply;
-mod by_hand;
 mod control_plane;
 mod ended;
 mod endpoint;
@@ -13,6 +12,7 @@ mod health;
 pub(super) mod hosts;
 mod lifted;
 mod machines;
+mod past_owner;
 pub(super) mod pause;
 mod preflight;
 mod references;
@@ -84,7 +84,7 @@ pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {
         &|| returned::lifted(stage).into_iter().chain(ended::lifted(stage)).collect(),
         &|| handed::lifted(stage),
         &|| endpoint::lost(stage).into_iter().collect(),
-        &|| by_hand::lifted(stage),
+        &|| past_owner::lifted(stage),
     ];
     parallel::pieces(&parts, stage.pairs.len(), |part| part()).into_iter().flatten().collect()
 }

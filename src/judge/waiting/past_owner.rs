@@ -122,7 +122,7 @@ fn set_of_deployment(stage: &Stage<'_>, pair: &Pair) -> Option<Lifted> {
             "the template of {name} is no longer that of its MachineDeployment, which replaces {}",
             plural(count, "Machine")
         );
-        let told = (RuleId::of("waiting/by-hand"), "spec.template");
+        let told = (RuleId::of("waiting/past-the-owner"), "spec.template");
         return Some(acting.does(
             Effect::Rollout,
             (names, count),
@@ -140,7 +140,7 @@ fn set_of_deployment(stage: &Stage<'_>, pair: &Pair) -> Option<Lifted> {
         "{name} deletes {}, and its MachineDeployment puts the number back and makes as many anew",
         plural(fewer, "Machine")
     );
-    let told = (RuleId::of("waiting/by-hand"), "spec.replicas");
+    let told = (RuleId::of("waiting/past-the-owner"), "spec.replicas");
     Some(acting.does(Effect::Rollout, (Vec::new(), fewer), because, told, vec![place(pair, "spec", "replicas")]))
 }
 
@@ -204,7 +204,7 @@ fn part_of_control_plane(stage: &Stage<'_>, pair: &Pair, machine: &Key) -> Optio
     let acting = Acting { stage, key: &key, owner: &owner, mirror };
     let because = format!("it finds the Machine {} out of date by this and replaces it", machine.name);
     let blocks = ["spec", "metadata"].map(|block| (pair.key.clone(), Some(Path::root().key(block))));
-    let told = (RuleId::of("waiting/by-hand"), &*cause.path.to_string());
+    let told = (RuleId::of("waiting/past-the-owner"), &*cause.path.to_string());
     Some(acting.does(Effect::Rollout, (vec![machine.name.clone()], 1), because, told, blocks.into()))
 }
 
