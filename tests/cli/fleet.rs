@@ -76,7 +76,7 @@ fn same(_: usize) -> String {
 
 #[test]
 fn one_version_of_many_clusters_fits_on_a_page() {
-    for (clusters, most) in [(1, 67), (8, 63), (100, 120), (300, 120)] {
+    for (clusters, most) in [(1, 67), (8, 64), (100, 120), (300, 120)] {
         let ran = plan(&fleet(clusters, "v1.31.5", same), &fleet(clusters, "v1.32.1", same), &[]);
         let lines: Vec<&str> = ran.stdout.lines().collect();
         assert!(lines.len() <= most, "{clusters} clusters take {} lines:\n{}", lines.len(), ran.stdout);

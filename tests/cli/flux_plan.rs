@@ -135,7 +135,7 @@ fn a_source_that_may_be_this_repository_is_undecided_where_what_it_reads_changes
     let md = MACHINE_DEPLOYMENT;
     let base = [gone.clone(), ("apps/md.yaml", md.to_owned())];
     let change = [("apps/md.yaml", newer(md))];
-    assert_code(&judged(&base, &change, &[]), 4, "say --repo-source flux-system/fleet where it is");
+    assert_code(&judged(&base, &change, &[]), 4, "pass --repo-source flux-system/fleet where it is");
     assert_code(&judged(&base, &readme(), &[]), 0, "");
     assert_code(&judged(&base, &change, &["--repo-source", "fleet"]), 3, "replaces 2 Machines");
     // A chart beside the folder belongs to what is read.

@@ -225,7 +225,7 @@ impl Walk<'_> {
         // The root of an artifact is nothing that tells where it comes from.
         let is_root = word("/spec/path").is_none_or(|path| below(path).is_ok_and(|path| path == Path::new(".")));
         let why = format!(
-            "its source is {} {name}, which is not read here; say --repo-source {of}/{name} where it is pushed from this repository",
+            "its source is {} {name}, which is not read here; pass --repo-source {of}/{name} where it is pushed from this repository",
             kind.unwrap_or("none")
         );
         Err(Foreign { why, is_known: is_root })
