@@ -1,5 +1,6 @@
 //! Whether the text of a document differs by more than its values: a comment, a key that stands twice, another spelling.
-//! Lines are counted, so a document of several values a line (a flow) is taken as its values say.
+//! Lines are counted, so a document of several values a line (a flow) is taken as its values say. Quotes are left out: a mark in the
+//! place of what is hidden may stand in some or not.
 
 use crate::hashed::HashMap;
 use crate::tree::Value;
@@ -8,7 +9,7 @@ use crate::tree::Value;
 pub(super) fn differs((before, old): (&str, &Value), (after, new): (&str, &Value)) -> bool {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "---");
-        lines.map(str::to_owned).collect()
+        lines.map(unquoted).collect()
     };
     let written = moved(lines(before), lines(after));
     let is_flow = |line: &String| !line.starts_with('#') && line.contains(['{', '[']);
@@ -18,10 +19,15 @@ pub(super) fn differs((before, old): (&str, &Value), (after, new): (&str, &Value
     let entries = |value: &Value| {
         let mut out = Vec::new();
         entries(value, "-", &mut out);
-        out
+        out.iter().map(|line| unquoted(line)).collect()
     };
     let told = moved(entries(old), entries(new));
     (written.0.len(), written.1.len()) != (told.0.len(), told.1.len())
+}
+
+/// A line without its quotes.
+fn unquoted(line: &str) -> String {
+    line.replace(['"', '\''], "")
 }
 
 /// The lines that only the first side has, and those that only the second has, each as often as it is more there.
@@ -79,6 +85,7 @@ mod tests {
     fn values_that_change_come_and_go_are_no_other_form() {
         let before = "# head\na:\n  x: 1\n  y: 2\nl:\n- n: 1\n  m: 2\n- n: 3\nt: |\n  one\n  two\n";
         for after in [
+            "# head\na:\n  x: '2'\n  y: \"2\"\nl:\n- n: 1\n  m: 2\n- n: 3\nt: |\n  one\n  two\n",
             "# head\na:\n  x: 2\n  y: 2\nl:\n- n: 1\n  m: 2\n- n: 3\nt: |\n  one\n  two\n",
             "# head\na:\n  x: 1\n  y: 2\n  z: 3\nl:\n- n: 0\n- n: 1\n  m: 2\n- n: 3\nt: |\n  one\n  two\n",
             "# head\na:\n  x: 1\nl:\n- n: 3\nt: |\n  one\n  three\n  two\nb:\n  c: 1\n",
@@ -93,6 +100,7 @@ mod tests {
             ("x: 1\nmode: 0640\n", "## template: jinja\nx: 2\nmode: 0640\n"),
             ("x: 1\nmode: 0640\n", "x: 2\nmode: 416\n"),
             ("x: 1\nmode: 0640\n", "x: 2\nmode: 0777\nmode: 0640\n"),
+            ("x: 1\n# why\ny: 2\n", "x: 2\ny: 2\n"),
         ] {
             assert!(differ(before, after), "{after}");
         }
