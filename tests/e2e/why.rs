@@ -53,7 +53,7 @@ fn replaced(helm: Helm) {
     let before =
         wait_for(&space, "one Machine running", PATIENCE, |sight| sight.running() == (1, 1) && sight.settled());
     let quiet = why(&space, &["demo"]).succeeded();
-    assert!(quiet.stdout.starts_with("rollgate: no Machine of demo is out of date\n"), "{}", quiet.stdout);
+    assert!(quiet.stdout.starts_with("rollgate: no outdated Machine of demo was found\n"), "{}", quiet.stdout);
     let dump = space.dir.join("before.json");
     let saved = snapshot(&space, &release, &dump);
 
