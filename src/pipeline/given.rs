@@ -1,6 +1,8 @@
 //! The way of a write of which both sides are given: it enters where others have been predicted, and is judged as they are.
 
-use super::{Conclusion, Fault, Grounds, Judgement, Question};
+use super::conclusion::Conclusion;
+use super::grounds::Grounds;
+use super::{Fault, Judgement, Question};
 use crate::host::{self, Given};
 use crate::late::Resolution;
 use crate::object::Stream;
