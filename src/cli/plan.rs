@@ -186,10 +186,11 @@ impl PlanCase {
         }
         let session = Session { setup: &setup, input, is_hosts: false };
         let mut ready = session.read(outside).map_err(|stop| stop.about(input))?;
-        if let Some(revisions) = &self.revisions
-            && revisions.write_pinned(&ready)?
-        {
-            ready = session.read(outside).map_err(|stop| stop.about(input))?;
+        if let Some(revisions) = &self.revisions {
+            if revisions.write_pinned(&ready)? {
+                ready = session.read(outside).map_err(|stop| stop.about(input))?;
+            }
+            session.pins_of_change(&mut ready.world)?;
         }
         ready.warnings.extend(self.warnings.iter().cloned());
         if let Some(trees) = trees {

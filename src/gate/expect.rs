@@ -167,7 +167,7 @@ fn misfit(judged: &Judged<'_>, expectation: &Expectation, pair: &Pair, change: &
     waits.or_else(|| rider(judged, pair).map(|owner| format!("Machines of {owner} that wait for it would go with it")))
 }
 
-/// Another owner of the same cluster whose Machines go although nothing of it is written: they waited for this one.
+/// Another owner of the same cluster whose Machines go although nothing that is written of it says so: they waited for this one.
 fn rider<'j>(judged: &Judged<'j>, pair: &Pair) -> Option<&'j Key> {
     if !kind(&pair.key).role.is_part_of_cluster() {
         return None;
@@ -175,7 +175,8 @@ fn rider<'j>(judged: &Judged<'j>, pair: &Pair) -> Option<&'j Key> {
     let cluster = clusters::cluster_of(judged, pair)?;
     let is_near = |rollout: &Rollout| (&rollout.owner.namespace, &rollout.cluster) == (&cluster.0, &cluster.1);
     let mut others = judged.classified.rollouts.iter().filter(|one| one.effect >= Effect::Rollout && is_near(one));
-    let is_rider = |owner: &Key| *owner != pair.key && judged.pairs.iter().all(|other| other.key != *owner);
+    let says = |owner: &Key| judged.pairs.iter().any(|other| other.key == *owner && other.effect >= Effect::Rollout);
+    let is_rider = |owner: &Key| *owner != pair.key && !says(owner);
     others.find(|one| is_rider(&one.owner)).map(|one| &one.owner)
 }
 

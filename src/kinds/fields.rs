@@ -125,8 +125,12 @@ pub(crate) fn is_going(key: &Key, object: &Value, is_deleted: impl Fn(&Key) -> b
 #[must_use]
 pub(crate) fn cluster_name(object: &Value) -> Option<&str> {
     let by_owner = || {
-        let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
-        text(owners.iter().find(|reference| text(reference, "/kind") == Some(CLUSTER))?, "/name")
+        // Others call a database a Cluster too.
+        let is_cluster = |reference: &&Value| {
+            let api = text(reference, "/apiVersion").map(ApiVersion::parse);
+            text(reference, "/kind") == Some(CLUSTER) && api.is_none_or(|api| api.group == contract::CORE)
+        };
+        text(object.pointer("/metadata/ownerReferences")?.as_array()?.iter().find(is_cluster)?, "/name")
     };
     text(object, "/spec/clusterName").or_else(by_owner).or_else(|| label(object, CLUSTER_NAME))
 }

@@ -48,10 +48,16 @@ fn at(path: &Path) -> Option<&'static Value> {
     Some(node)
 }
 
+/// What a node refers to, where it is a reference.
+fn referred<'s>(root: &'s Value, node: &Value) -> Option<&'s Value> {
+    let name = node.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+    root.get("$defs")?.get(name)
+}
+
 /// The part that a reference leads to; of a choice between a part and nothing the part.
 fn resolved<'s>(root: &'s Value, node: &'s Value) -> &'s Value {
-    if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
-        return root.get("$defs").and_then(|all| all.get(name)).map_or(node, |found| resolved(root, found));
+    if let Some(found) = referred(root, node) {
+        return resolved(root, found);
     }
     let parts = node.get("anyOf").and_then(Value::as_array);
     let some = parts.and_then(|parts| parts.iter().find(|part| part.get("type") != Some(&json!("null"))));
@@ -98,8 +104,8 @@ fn shapes(root: &Value, node: &Value, value: &Value, at: &Path, out: &mut Vec<(P
 
 /// The part of a schema that takes lists, or maps; `None` where none of it does.
 fn fitting<'s>(root: &'s Value, node: &'s Value, kind: &str) -> Option<&'s Value> {
-    if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/")) {
-        return fitting(root, root.get("$defs")?.get(name)?, kind);
+    if let Some(found) = referred(root, node) {
+        return fitting(root, found, kind);
     }
     let choices = ["anyOf", "oneOf"].iter().find_map(|key| node.get(key).and_then(Value::as_array));
     if let Some(parts) = choices {

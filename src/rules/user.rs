@@ -49,13 +49,16 @@ impl Rules {
         if faults.is_empty() { Ok(Self { user, ..Self::built_in().clone() }) } else { Err(faults) }
     }
 
-    /// The first rule of a user that is about a change, where it counts against what was decided so far.
+    /// The rule of a user that counts against what was decided so far: the first that is about the change may be milder, where it says so,
+    /// and any that is stricter counts.
     #[must_use]
     pub fn by_user(&self, asked: &ChangedLeaf<'_>, decided: &Hit) -> Option<Hit> {
-        let mut about = self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind));
-        let first = about.find_map(|pack| Some((pack, pack.rules.iter().find(|rule| rule.holds(asked, pack))?)));
-        let (pack, rule) = first?;
-        (rule.effect > decided.effect || rule.overrides).then(|| super::matching::hit(rule, pack, asked))
+        let about = self.user.iter().filter(|pack| pack.is_about(&asked.key.group, &asked.key.kind));
+        let own = about.filter_map(|pack| Some((pack, pack.rules.iter().find(|rule| rule.holds(asked, pack))?)));
+        let mut counting = own
+            .enumerate()
+            .filter(|(place, (_, rule))| rule.effect > decided.effect || (*place == 0 && rule.overrides));
+        counting.next().map(|(_, (pack, rule))| super::matching::hit(rule, pack, asked))
     }
 }
 

@@ -173,6 +173,22 @@ impl Session<'_> {
         Ok(ready)
     }
 
+    /// Moves the pins of the base to what the change makes of them, as that is what is written once it is merged: another value counts,
+    /// and one that goes is unknown again. One that only comes is left out, since what the base wrote without it nobody knows.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn pins_of_change(&self, world: &mut World) -> Result<(), Stop> {
+        let setup = self.setup;
+        let Some(store) = setup.pin_file_of_change() else { return Ok(()) };
+        let book = store.read().map_err(Stop::undecided)?;
+        let keys = keys(book.pins(), &setup.env)?;
+        let named = |name: &str| book.pins().iter().find(|pin| pin.name == name);
+        let old = std::mem::take(&mut world.pins);
+        world.pins = old.iter().filter_map(|pin| named(&pin.name)).map(|pin| pin.clone().opened(&keys)).collect();
+        Ok(())
+    }
+
     /// What this machine knows of late values and pins.
     fn local(&self, names: &BTreeSet<String>, world: &mut World) -> Result<(), Stop> {
         let setup = self.setup;

@@ -104,8 +104,8 @@ impl Revisions {
         Ok(Self { trees: Arc::clone(trees), live, input })
     }
 
-    /// Writes the base's render anew as it went out, with the late values that the base has pinned: both revisions go through the same
-    /// post-renderer, so a placeholder in the one is no change to its value in the other. Whether it held any.
+    /// Writes the base's render again as it went out, with the late values that the base has pinned: both revisions go through the same
+    /// post-renderer, so a placeholder in the one is no change to its value in the other. Returns whether it held any.
     ///
     /// # Errors
     /// When it cannot be read or written.

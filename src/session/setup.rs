@@ -177,6 +177,11 @@ impl Setup {
         pins::file(&self.policy, &self.policy_folder)
     }
 
+    /// The same as the judged change leaves it, where two revisions are compared.
+    pub(super) fn pin_file_of_change(&self) -> Option<FileStore> {
+        pins::file(&self.policy, self.change_folder.as_ref()?)
+    }
+
     /// The file with approvals that a place of the policy is.
     pub(super) fn approval_file(&self, place: &ApprovalPlace) -> Option<approval::File> {
         let ApprovalPlace::File(file) = place else { return None };

@@ -56,6 +56,55 @@ fn the_policy_of_the_base_judges_the_change() {
     assert_eq!(worktrees(&program), 1);
 }
 
+/// A repository whose chart holds the placeholder of a value that `main` has pinned, with a change on its way.
+fn pinned() -> Program {
+    let program = Program::new();
+    git(&program, &["init", "--quiet", "--initial-branch", "main"]);
+    program.file("chart.yaml", &MACHINE_DEPLOYMENT.replace("v1.31.0", "v0.0.0"));
+    program.file(
+        "rollgate.yaml",
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\npins: {file: pins.yaml}\nlateValues:\n- {name: version, placeholders: [v0.0.0], from: \
+         [{env: NOT_SET}]}\n",
+    );
+    program.file("pins.yaml", &pin("v1.31.0"));
+    git(&program, &["add", "."]);
+    git(&program, &["commit", "--quiet", "--message", "base"]);
+    git(&program, &["checkout", "--quiet", "-b", "change"]);
+    program
+}
+
+fn pin(value: &str) -> String {
+    format!(
+        "apiVersion: rollgate.dev/v1alpha1\nkind: Pins\npins: [{{name: version, value: {value}, source: env NOT_SET, time: \
+         \"2026-11-20T00:00:00Z\"}}]\nhistory: []\n"
+    )
+}
+
+/// Plans what is committed as the change.
+fn planned(program: &Program) -> Ran {
+    git(program, &["commit", "--quiet", "--all", "--message", "change"]);
+    plan(program, &["--base-ref", "main", "chart.yaml"])
+}
+
+#[test]
+fn a_placeholder_of_the_base_whose_value_is_pinned_is_no_change() {
+    let program = pinned();
+    program.file("chart.yaml", &MACHINE_DEPLOYMENT.replace("v1.31.0", "v0.0.0").replace("replicas: 2", "replicas: 3"));
+    let ran = planned(&program);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("v0.0.0"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_pin_that_the_change_moves_is_a_change_of_its_value() {
+    let program = pinned();
+    program.file("pins.yaml", &pin("v1.32.0"));
+    let ran = planned(&program);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    let held = super::sentence(&ran.stdout, "hold rollout");
+    assert!(held.contains("spec.template.spec.version v1.31.0 -> v1.32.0 replaces 2 Machines"), "{}", ran.stdout);
+}
+
 #[test]
 fn a_policy_that_only_the_base_changed_is_not_the_doing_of_the_change() {
     let program = repository();

@@ -415,3 +415,17 @@ fn a_copy_of_somebody_elses_value_is_warned_about() {
             .contains("is a copy by Kyverno of mgmt/images; take the value from its owner")
     );
 }
+
+#[test]
+fn a_pin_of_another_release_is_no_value_of_one_that_waits_for_its_own() {
+    let missing = [configmap(None), env(None)];
+    let of = |source: &str| Pin { source: source.to_owned(), ..pin("10.0.0.1") };
+    let other = run(&policy(json!({})), &missing, &[of("ConfigMap edge-1/c")], Reach::Cluster);
+    assert_eq!((other.state, other.value), (LateState::Missing, None));
+    let said = other.reason.expect("a reason").message;
+    assert!(said.ends_with("its pin is from ConfigMap edge-1/c, which is of another release"), "{said}");
+    for own in ["ConfigMap capo/c", "set by hand", "ConfigMap capo/d"] {
+        let settled = run(&policy(json!({})), &missing, &[of(own)], Reach::Cluster);
+        assert_eq!((settled.state, settled.value.as_deref()), (LateState::Pinned, Some("10.0.0.1")), "{own}");
+    }
+}
