@@ -63,10 +63,12 @@ impl Application {
         self.options.iter().any(|word| word == option)
     }
 
-    /// How an object is written (gitops-engine `pkg/sync/sync_context.go`, `applyObject`, `shouldUseServerSideApply`).
-    pub(super) fn way(&self, rendered: &Value, usual: WriteMethod) -> WriteMethod {
+    /// How an object is written (argo-cd `gitops-engine/pkg/sync/sync_context.go`, `applyObject`, `shouldUseServerSideApply`, v3.5.1). To
+    /// replace it and to force that also counts where only the live object says so, which older versions do not look at.
+    pub(super) fn way(&self, rendered: &Value, live: Option<&Value>, usual: WriteMethod) -> WriteMethod {
         let wants = |option: &str| self.has(option) || stream::has_option(rendered, option);
-        match (wants("Replace=true"), wants("Force=true")) {
+        let replaces = |option: &str| wants(option) || live.is_some_and(|live| stream::has_option(live, option));
+        match (replaces("Replace=true"), replaces("Force=true")) {
             (true, true) => WriteMethod::Recreate,
             (true, false) => WriteMethod::Replace,
             _ if stream::has_option(rendered, "ServerSideApply=false") => WriteMethod::LastApplied,
@@ -312,9 +314,9 @@ mod tests {
             ("ServerSideApply=true", WriteMethod::ServerSideApply),
             ("Validate=false", WriteMethod::LastApplied),
         ] {
-            assert_eq!(plain.way(&with(options), WriteMethod::LastApplied), way, "{options}");
+            assert_eq!(plain.way(&with(options), None, WriteMethod::LastApplied), way, "{options}");
         }
         let all = Application { options: vec!["ServerSideApply=true".into()], ..Application::default() };
-        assert_eq!(all.way(&with("ServerSideApply=false"), WriteMethod::LastApplied), WriteMethod::LastApplied);
+        assert_eq!(all.way(&with("ServerSideApply=false"), None, WriteMethod::LastApplied), WriteMethod::LastApplied);
     }
 }

@@ -107,6 +107,15 @@ fn argo_cd_replaces_or_makes_anew_what_says_so() {
     );
     let forced = predicted(&with("Force=true"), &world);
     assert_eq!(forced.doubts.len(), 1);
+
+    // What only the live object says counts in the sync that takes it away.
+    let [last] = with("Replace=true,Force=true");
+    let world = argo(last, json!([]), json!([]));
+    let plain = deployment(json!({"replicas": 1}));
+    assert_eq!(told(&predicted(&[plain.clone()], &world)), ["delete MachineDeployment md"]);
+    let [last] = with("Force=true");
+    let world = argo(last, json!([]), json!([]));
+    assert!(told(&predicted(&[plain], &world)).iter().all(|text| !text.starts_with("delete")));
 }
 
 #[test]
@@ -175,4 +184,17 @@ fn what_kustomize_controller_applied_goes_with_its_manifest() {
     assert_eq!(of(kustomized, "kustomize-controller"), (true, 0));
     assert_eq!(of(kustomized, "helm-controller").1, 1, "helm-controller owns what is there");
     assert_eq!(of("helm.toolkit.fluxcd.io/name", "helm-controller").1, 1, "both ways are possible");
+}
+
+#[test]
+fn a_patch_compares_with_the_first_of_two_in_the_last_manifest() {
+    let of = |replicas: i64| deployment(json!({"replicas": replicas}));
+    let world = helm3(&[ours(of(2))], &[of(3), of(2)]);
+    // The patch from the first to the same again holds nothing, and the one to the second holds what is there.
+    assert!(predicted(&[of(3)], &world).pairs.is_empty());
+    assert!(predicted(&[of(2)], &world).pairs.is_empty());
+    assert_eq!(paths(&predicted(&[of(4)], &world).pairs[0]), ["spec.replicas"]);
+    // Where live was moved to the first by hand, the second is written again.
+    let world = helm3(&[ours(of(3))], &[of(3), of(2)]);
+    assert_eq!(paths(&predicted(&[of(2)], &world).pairs[0]), ["spec.replicas"]);
 }

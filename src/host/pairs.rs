@@ -32,7 +32,7 @@ impl Run<'_> {
             self.out.pairs.push(pair);
             return Ok(());
         }
-        let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, way))) {
+        let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, None, way))) {
             None => Some(Ok(rendered)),
             Some(way) => {
                 let reply = self.server.create(&self.attempt_of(object, &key, way), rendered);

@@ -220,7 +220,7 @@ impl Run<'_> {
     /// `pkg/util/apply.go`, `GetModifiedConfiguration`; apimachinery `pkg/api/validation/objectmeta.go`, `ValidateAnnotationsSize`).
     fn remembered(&self, sent: &Value) -> Option<Refusal> {
         let usual = self.way?;
-        let way = self.argo.as_ref().map_or(usual, |argo| argo.way(sent, usual));
+        let way = self.argo.as_ref().map_or(usual, |argo| argo.way(sent, None, usual));
         let size = annotations_with_last_applied(sent);
         (way == WriteMethod::LastApplied && size > apiserver::ANNOTATIONS).then(|| Refusal {
             path: Path::root().key("metadata").key("annotations"),

@@ -1,5 +1,7 @@
 //! What is said about a run beside its pairs: doubts, warnings, and findings about how the host writes.
 
+use std::collections::BTreeSet;
+
 use super::argo::Application;
 use super::predict::Run;
 use super::removals::deleted;
@@ -10,6 +12,7 @@ use crate::compare::changes;
 use crate::model::Finding;
 use crate::model::{RuleId, first_and_more};
 use crate::object::{Inventory, Key, LoadError, Object, is_deleting};
+use crate::providers::versions::came_later;
 use crate::tree::Value;
 use crate::world::{BaseKind, Unread, WriteMethod};
 
@@ -29,6 +32,7 @@ impl Run<'_> {
     /// Says what was found out about the run as a whole.
     pub(super) fn say(&mut self) {
         self.repeated();
+        self.of_later_versions();
         if self.reshaped > 0 {
             let (who, were) = match self.reshaped {
                 1 => ("1 live object has another API version than its render".to_owned(), "was"),
@@ -141,7 +145,7 @@ impl Run<'_> {
         rendered: Value,
     ) -> Option<(Option<WriteMethod>, Value)> {
         let (Some(way), Some(argo)) = (self.way, &self.argo) else { return Some((self.way, rendered)) };
-        let way = argo.way(&rendered, way);
+        let way = argo.way(&rendered, Some(live), way);
         match argo.respected(&object.key, live, rendered) {
             Ok(sent) => Some((Some(way), sent)),
             Err(expression) => {
@@ -221,6 +225,24 @@ impl Run<'_> {
                 remedy: remedy.to_owned(),
                 keys: vec![key.clone()],
             });
+        }
+    }
+
+    /// Says which kinds are rendered in a version of the API that came after the version of the provider that somebody told: either that is not
+    /// the one that runs, or the API server has no such kind.
+    fn of_later_versions(&mut self) {
+        let told = self.world.told_versions();
+        if told.is_empty() {
+            return;
+        }
+        let kinds: BTreeSet<(&str, &str, &str)> = self
+            .rendered
+            .objects()
+            .iter()
+            .map(|object| (object.key.group.as_str(), object.key.kind.as_str(), object.api_version.as_str()))
+            .collect();
+        if let Some(why) = kinds.into_iter().find_map(|of| came_later(&told, of)) {
+            self.out.warnings.push(format!("{why}; where that version runs, the API server refuses it"));
         }
     }
 

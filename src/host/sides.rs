@@ -6,13 +6,20 @@ use super::write::sent;
 use crate::apiserver::apply::Applier;
 use crate::object::{Key, LoadError, Object};
 use crate::tree::{Map, Value};
-use crate::world::Unread;
+use crate::world::{Unread, WriteMethod};
 
 impl<'a> Run<'a> {
-    /// What the host wrote last time under this key.
+    /// What the host wrote last time under this key. Of an object that stands twice in the last manifest Helm 3 compares with the first one
+    /// (Helm `pkg/kube/resource.go`, `ResourceList.Get`, v3.22.0), though the second one was written last.
     pub(super) fn base_of(&self, key: &Key) -> Option<&'a Object> {
+        let last = self.locator.anywhere(&self.world.base.objects, key)?;
+        let all = self.world.base.objects.named(&key.name);
         // A file may hold hooks, which are no part of what was written last.
-        self.locator.anywhere(&self.world.base.objects, key).filter(|base| self.was_written(base))
+        let written = |base: &&Object| self.was_written(base);
+        match self.way {
+            Some(WriteMethod::MergePatch) => all.filter(|base| base.key == last.key).find(written),
+            _ => Some(last).filter(written),
+        }
     }
 
     /// The live tree; where it cannot be read that is doubt.

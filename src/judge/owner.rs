@@ -101,6 +101,7 @@ impl Assessment {
             new: &new,
             versions,
             now,
+            compared: stage.compared(),
         };
         let (basis, units) = mirror.units(&case);
         let [before, after] = Side::both(stage);

@@ -42,8 +42,8 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value)
 
 /// The MachinePools whose Machines a field replaces.
 pub(super) fn replaced(stage: &Stage<'_>, key: &Typed<'_>, sides: (&Value, &Value), path: &Path) -> Vec<Key> {
-    let pools = key.known.pools.filter(|pools| (pools.reads)(path));
-    let Some((pools, cluster)) = pools.zip(cluster_of(stage, key, sides.0)) else { return Vec::new() };
+    let Some(pools) = key.known.pools.filter(|pools| (pools.reads)(path)) else { return Vec::new() };
+    let Some(cluster) = cluster_of(stage, key, sides.0) else { return Vec::new() };
     let all = each(stage, (&cluster, pools), sides, path).into_iter().flatten();
     all.filter(|(_, _, reach)| reach.0 == Effect::Rollout).map(|(owner, ..)| owner).collect()
 }

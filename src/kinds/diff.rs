@@ -22,6 +22,9 @@ pub(crate) const CLUSTER_API: Style = Style {
     keep_blank: &["value"],
 };
 
+/// Lists of items of Kubernetes' own types (`core/v1` EnvVar, Taint), in which every text is a plain one.
+const OF_KUBERNETES: [&str; 2] = ["extraEnvs", "taints"];
+
 /// Takes away what Go would not keep: null, empty lists, maps and texts, and the zeros that the style names.
 pub(crate) fn prune(value: &mut Value, style: Style) {
     prune_beside(value, style, &[]);
@@ -41,6 +44,9 @@ fn pruned(value: &Value, style: Style, maps: &[&str]) -> Option<Value> {
             let inner = fields.changed(|key, child| match child {
                 Value::Object(entries) if maps.contains(&key.as_str()) => {
                     entries.changed(|_, entry| pruned(entry, style, maps)).map(Value::Object)
+                }
+                Value::Array(_) if OF_KUBERNETES.contains(&key.as_str()) => {
+                    pruned(child, Style { keep_blank: &[], ..style }, maps)
                 }
                 _ => pruned(child, style, maps),
             });
@@ -173,6 +179,12 @@ mod tests {
         let mut value = json!({"a": {"b": []}, "taints": [], "strict": false, "append": false, "x": "", "value": ""});
         prune(&mut value, style);
         assert_eq!(value, json!({"taints": [], "append": false, "value": ""}));
+        let mut value = json!({"extraEnvs": [{"name": "a", "value": ""}], "taints": [{"key": "a", "value": ""}],
+            "extraArgs": [{"name": "a", "value": ""}]});
+        prune(&mut value, CLUSTER_API);
+        let left =
+            json!({"extraEnvs": [{"name": "a"}], "taints": [{"key": "a"}], "extraArgs": [{"name": "a", "value": ""}]});
+        assert_eq!(value, left);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::fields::{number, plain_number};
 use super::standing;
 use super::versions::Versions;
+use crate::alike::Kept;
 use crate::model::{Basis, Cause, Effect, Hold, Member, RuleId, Standing, Strategy, Unit};
 use crate::object::{Key, Path, View};
 use crate::tree::Value;
@@ -31,6 +32,28 @@ pub struct Case<'a> {
     pub versions: &'a Versions,
     /// The clock.
     pub now: Timestamp,
+    /// What was compared already, for other owners.
+    pub compared: &'a Compared,
+}
+
+/// Configs that were compared with what an owner says, each pair once in a run: in a fleet most owners and Machines say the same, in one
+/// memory.
+#[derive(Debug, Default)]
+pub struct Compared(Kept<(usize, usize, String), (Value, Value, Vec<Cause>)>);
+
+impl Compared {
+    /// What differs between a config and what an owner of a version says, found where it was not yet. `find` may use nothing but the three.
+    pub(crate) fn get(
+        &self,
+        versions: &Versions,
+        (config, owner, version): (&Value, &Value, &str),
+        find: impl FnOnce() -> Vec<Cause>,
+    ) -> Vec<Cause> {
+        let (Value::Object(one), Value::Object(other)) = (config, owner) else { return find() };
+        // Both are kept beside what came of them, so that no other value gets their memory.
+        let made = || (config.clone(), owner.clone(), find());
+        self.0.get(versions.case(), &(one.memory(), other.memory(), version.to_owned()), made).2
+    }
 }
 
 impl std::fmt::Debug for Case<'_> {
@@ -76,7 +99,13 @@ pub trait Mirror: Sync {
     fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause>;
 
     /// The same for one Machine of an owner after the other, where what several of them share need not be looked at for each.
-    fn against<'c>(&'c self, owner: &'c Value, versions: &'c Versions, now: Timestamp) -> Comparison<'c> {
+    fn against<'c>(
+        &'c self,
+        owner: &'c Value,
+        versions: &'c Versions,
+        now: Timestamp,
+        _compared: &'c Compared,
+    ) -> Comparison<'c> {
         Box::new(move |member| self.outdated(member, owner, versions, now))
     }
 
@@ -109,7 +138,7 @@ pub trait Mirror: Sync {
 
     /// The Machines of an owner, real where they were read, derived from the old spec otherwise.
     fn units(&self, case: &Case<'_>) -> (Basis, Vec<Unit>) {
-        let Case { old, new, versions, now, .. } = *case;
+        let Case { old, new, versions, now, compared, .. } = *case;
         let mut members = (case.members)();
         members.retain(|member| !member.is_deleting());
         if members.is_empty() && !has_no_machines(old) {
@@ -126,7 +155,8 @@ pub trait Mirror: Sync {
             (Some(old), Some(new)) => old.is_same(new),
             (old, new) => old.is_none() && new.is_none(),
         });
-        let (mut before_of, mut after_of) = (self.against(old, versions, now), self.against(new, versions, now));
+        let against = |owner| self.against(owner, versions, now, compared);
+        let (mut before_of, mut after_of) = (against(old), against(new));
         let units = members.iter().map(|member| {
             let after = after_of(member);
             let before = match self.shown_by(member, old, case.api_version, versions) {

@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use semver::Version;
 
-use super::{PROVIDERS, RELEASES};
+use super::{PROVIDERS, RELEASES, release_of};
+use crate::kinds::shapes::oldest_with;
 use crate::kinds::versions::{Among, Versions, canonical, newest, parse};
 
 /// A version as somebody told or found it.
@@ -26,6 +27,24 @@ pub(crate) type Minors = BTreeMap<String, BTreeSet<(u64, u64)>>;
 #[must_use]
 pub(crate) fn named(provider: &str) -> &str {
     canonical(&RELEASES, provider)
+}
+
+/// Why the API server has no such kind in an `apiVersion` with the versions of providers that were told: it came later, and the kind was there
+/// before in another one. `None` where that is not known.
+#[must_use]
+pub(crate) fn came_later(told: &[ToldVersion<'_>], (group, kind, api_version): (&str, &str, &str)) -> Option<String> {
+    /// The versions in which kinds of Cluster API and of its providers were there before.
+    const BEFORE: [&str; 6] = ["v1alpha5", "v1alpha6", "v1alpha7", "v1alpha1", "v1alpha2", "v1beta1"];
+    let name = release_of(group, kind)?;
+    let own = told.iter().filter(|told| named(told.provider) == name);
+    let newest = own.map(|told| parse(told.version)).collect::<Option<Vec<Version>>>()?.into_iter().max()?;
+    let minor = (newest.major, newest.minor);
+    let (_, since) =
+        oldest_with(kind, api_version).filter(|(provider, since)| named(provider) == name && minor < *since)?;
+    let was_there =
+        |version: &&str| oldest_with(kind, &format!("{group}/{version}")).is_some_and(|(_, old)| old <= minor);
+    BEFORE.iter().copied().find(was_there)?;
+    Some(format!("{name} v{newest} has no {kind} of {api_version}, which came with v{}.{}", since.0, since.1))
 }
 
 /// The minor versions of each provider since which it behaves otherwise.
@@ -205,6 +224,22 @@ mod tests {
 
     fn of(name: &str, minors: &[u64]) -> Vec<Vec<(String, u64)>> {
         minors.iter().map(|minor| vec![(name.to_owned(), *minor)]).collect()
+    }
+
+    #[test]
+    fn a_version_of_the_api_that_came_later_is_not_there() {
+        let why = |told: &[&str], kind: &str, version: &str| {
+            let all = told.iter().map(|version| ToldVersion { provider: "core", version, by_person: true });
+            let of = ("cluster.x-k8s.io", kind, &*format!("cluster.x-k8s.io/{version}"));
+            came_later(&all.collect::<Vec<_>>(), of)
+        };
+        let said = "cluster-api v1.10.5 has no MachineDeployment of cluster.x-k8s.io/v1beta2, which came with v1.11";
+        assert_eq!(why(&["v1.10.5"], "MachineDeployment", "v1beta2").as_deref(), Some(said));
+        for told in [&[][..], &["v1.11.0"], &["v1.10.5", "v1.12.0"], &["v1.10.5", "main"]] {
+            assert_eq!(why(told, "MachineDeployment", "v1beta2"), None, "{told:?}");
+        }
+        assert_eq!(why(&["v1.10.5"], "MachineDeployment", "v1beta1"), None);
+        assert_eq!(why(&["v1.10.5"], "Unheard", "v1beta2"), None);
     }
 
     #[test]

@@ -121,8 +121,9 @@ fn newer(value: Value, how: How, form: Form) -> Option<Value> {
         How::Template if is_version => without(value, &ONLY_OLD),
         How::Named => without(value, &["apiVersion", "kind", "uid", "resourceVersion", "fieldPath"]),
         How::Plain if value == Value::Bool(false) => return None,
+        How::Endpoint if is_zero(&value) => return None,
         How::Gone => return None,
-        How::Same | How::Rest | How::Ignition | How::Template | How::Plain | How::New => value,
+        How::Same | How::Rest | How::Ignition | How::Template | How::Plain | How::Endpoint | How::New => value,
     })
 }
 
@@ -134,8 +135,14 @@ fn older(value: Value, how: How, model: Option<&Value>) -> Option<Value> {
         How::Arguments => mapped(value),
         How::Template => in_namespace(value, model),
         How::New => return None,
-        How::Same | How::Rest | How::Plain | How::Named | How::Ignition | How::Gone => value,
+        How::Same | How::Rest | How::Plain | How::Endpoint | How::Named | How::Ignition | How::Gone => value,
     })
+}
+
+/// Whether an endpoint says neither host nor port (`api/core/v1beta2/cluster_types.go`, APIEndpoint.IsZero).
+fn is_zero(endpoint: &Value) -> bool {
+    let is_none = |value: &Value| matches!(value, Value::Null) || value == "" || value.as_u64() == Some(0);
+    endpoint.as_object().is_some_and(|map| map.values().all(is_none))
 }
 
 /// Whether anything stands at a place: most objects have few of the fields that move, and few items of their lists have one.
@@ -271,14 +278,16 @@ fn in_namespace(mut reference: Value, model: Option<&Value>) -> Value {
     reference
 }
 
-/// A reference with the version and the namespace of the same reference in the other object.
+/// A reference with the version and the namespace of the same reference in the other object. Where that has none, the API server writes the
+/// version that the definition of the kind names for its contract (Cluster API `core/webhooks/conversion/common.go`,
+/// `convertToObjectReference`, v1.14.2): which one that is says nothing, but a group alone would be read as a version of the core group.
 fn dated(mut reference: Value, model: Option<&Value>) -> Value {
     let Some(map) = reference.as_object_mut() else { return reference };
     let Some(group) = map.shift_remove("apiGroup") else { return reference };
     let group = group.as_str().unwrap_or_default();
     let version = model.and_then(|model| model.get("apiVersion")).and_then(Value::as_str);
     let version = version.filter(|version| ApiVersion::parse(version).group == group);
-    map.insert("apiVersion".to_owned(), Value::from(version.map_or_else(|| group.to_owned(), str::to_owned)));
+    map.insert("apiVersion".to_owned(), Value::from(version.map_or_else(|| format!("{group}/v1beta1"), str::to_owned)));
     in_namespace(reference, model)
 }
 

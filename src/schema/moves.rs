@@ -23,6 +23,8 @@ pub(crate) enum How {
     Ignition,
     /// `false` and absent were the same.
     Plain,
+    /// An address without host and port and none at all were the same.
+    Endpoint,
     /// There is no such field any more.
     Gone,
     /// There was no such field: conversion keeps it in an annotation, out of sight.
@@ -53,7 +55,7 @@ const fn reformed(place: &'static str, how: How) -> Move {
     moved(place, place, how)
 }
 
-use How::{Arguments, Gone, Ignition, Named, New, Plain, Reference, Rest, Same, Seconds, Template};
+use How::{Arguments, Endpoint, Gone, Ignition, Named, New, Plain, Reference, Rest, Same, Seconds, Template};
 
 /// References of a Machine's spec.
 const MACHINE: &[Move] = &[reformed("bootstrap.configRef", Reference), reformed("infrastructureRef", Reference)];
@@ -75,7 +77,16 @@ const KUBEADM: &[Move] = &[
     reformed("joinConfiguration.nodeRegistration.kubeletExtraArgs", Arguments),
     moved("initConfiguration.bootstrapTokens[*].ttl", "initConfiguration.bootstrapTokens[*].ttlSeconds", Seconds),
     moved("joinConfiguration.discovery.timeout", "joinConfiguration.timeouts.tlsBootstrapSeconds", Seconds),
+    // `api/core/v1beta2/conversion.go` Convert_bool_To_Pointer_bool, asked by `bootstrap/kubeadm/webhooks/conversion/kubeadmconfig.go`
+    // RestoreBoolIntentKubeadmConfigSpec of Cluster API 1.14.
     reformed("files[*].append", Plain),
+    reformed("ignition.containerLinuxConfig.strict", Plain),
+    reformed("clusterConfiguration.apiServer.extraVolumes[*].readOnly", Plain),
+    reformed("clusterConfiguration.controllerManager.extraVolumes[*].readOnly", Plain),
+    reformed("clusterConfiguration.scheduler.extraVolumes[*].readOnly", Plain),
+    reformed("joinConfiguration.discovery.bootstrapToken.unsafeSkipCAVerification", Plain),
+    reformed("joinConfiguration.discovery.file.kubeConfig.cluster.insecureSkipTLSVerify", Plain),
+    reformed("joinConfiguration.discovery.file.kubeConfig.user.exec.provideClusterInfo", Plain),
     reformed("useExperimentalRetryJoin", Gone),
     reformed("clusterConfiguration.apiVersion", Gone),
     reformed("clusterConfiguration.kind", Gone),
@@ -210,6 +221,8 @@ const CLUSTER_CLASS: &[Move] = &[
 
 /// A Cluster and its topology.
 const CLUSTER: &[Move] = &[
+    // Go writes the empty one of v1beta1 always (`api/core/v1beta1/cluster_types.go`, ClusterSpec), and never that of v1beta2.
+    reformed("controlPlaneEndpoint", Endpoint),
     reformed("controlPlaneRef", Reference),
     reformed("infrastructureRef", Reference),
     moved("topology.class", "topology.classRef.name", Same),

@@ -94,6 +94,17 @@ impl Entries {
         }
     }
 
+    /// Gives a key a value, and the value that it had. A key that was there keeps its place.
+    pub(super) fn put(&mut self, key: Text, value: Value) -> Option<Value> {
+        match self.place(&key) {
+            Some(place) => Some(std::mem::replace(&mut self.list[place].1, value)),
+            None => {
+                self.push(key, value);
+                None
+            }
+        }
+    }
+
     /// Adds an entry behind all others; gives back its place.
     pub(super) fn push(&mut self, key: Text, value: Value) -> usize {
         let place = self.list.len();

@@ -22,6 +22,12 @@ impl Map {
         Self(Arc::new(Entries::from(Vec::with_capacity(room))))
     }
 
+    /// A map of these entries, in no more room than they take.
+    pub(super) fn of(mut entries: Entries) -> Self {
+        entries.list.shrink_to_fit();
+        Self(Arc::new(entries))
+    }
+
     /// Whether both are the same memory.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -37,13 +43,6 @@ impl Map {
     /// The entries, where nobody else holds them.
     pub(super) fn own(&mut self) -> Option<&mut [(Text, Value)]> {
         Arc::get_mut(&mut self.0).map(|entries| entries.list.as_mut_slice())
-    }
-
-    /// Gives back the room that no entry takes.
-    pub(super) fn shrink(&mut self) {
-        if let Some(entries) = Arc::get_mut(&mut self.0) {
-            entries.list.shrink_to_fit();
-        }
     }
 
     /// How many entries there are.
@@ -90,16 +89,7 @@ impl Map {
 
     /// Gives a key a value, and the value that it had. A key that was there keeps its place.
     pub fn insert(&mut self, key: impl Into<Text>, value: Value) -> Option<Value> {
-        let key = key.into();
-        let place = self.0.place(&key);
-        let entries = Arc::make_mut(&mut self.0);
-        match place {
-            Some(place) => Some(std::mem::replace(&mut entries.list[place].1, value)),
-            None => {
-                entries.push(key, value);
-                None
-            }
-        }
+        Arc::make_mut(&mut self.0).put(key.into(), value)
     }
 
     /// Takes a key out; the last entry takes its place.

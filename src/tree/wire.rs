@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::entries::Entries;
 use super::{List, Map, Number, Text, Value};
 
 /// What a value of Rust is as a tree.
@@ -134,12 +135,11 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
+        let mut entries = Entries::default();
         while let Some(key) = from.next_key::<Text>()? {
-            map.insert(key, from.next_value_seed(Self)?);
+            entries.put(key, from.next_value_seed(Self)?);
         }
-        map.shrink();
-        Ok(Value::Object(map))
+        Ok(Value::Object(Map::of(entries)))
     }
 }
 

@@ -189,6 +189,9 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
 
 /// Marks that a text got because of Secrets that only the cluster has: the rendered text at the same place is tried for them.
 fn solve_object(key: &MarkKey, object: &Object, rendered: &Inventory, marks: &mut HashMap<String, Value>) {
+    if object.is_plain() {
+        return;
+    }
     let (Some(other), Body::Value(value)) = (rendered.get(&object.key), &object.body) else { return };
     if let Ok(other) = other.value() {
         solve_value(key, value, &other, marks);
@@ -207,7 +210,7 @@ fn solve_value(key: &MarkKey, hidden: &Value, plain: &Value, marks: &mut HashMap
         (Value::Array(hidden), Value::Array(plain)) => {
             hidden.iter().zip(plain).for_each(|(hidden, plain)| solve_value(key, hidden, plain, marks));
         }
-        (Value::String(hidden), Value::String(plain)) if hidden.contains(MARK) => {
+        (Value::String(hidden), Value::String(plain)) if uncover::may_hold(hidden) && hidden.contains(MARK) => {
             for (mark, plain) in solve(key, hidden, plain, marks).unwrap_or_default() {
                 marks.entry(mark).or_insert_with(|| plain.into());
             }
@@ -291,9 +294,9 @@ fn redactor(key: &MarkKey, redact: &[String]) -> Redactor {
 /// The marks of everything that would be hidden of what is rendered.
 fn marks_of(key: &MarkKey, redact: &[String], rendered: &[&Inventory]) -> HashMap<String, Value> {
     let mut redactor = redactor(key, redact).keeping_marks();
-    let rendered = || rendered.iter().flat_map(|inventory| inventory.objects());
-    rendered().for_each(|object| learn(&mut redactor, object));
-    for object in rendered() {
+    let rendered: Vec<&Object> = rendered.iter().flat_map(|inventory| inventory.objects()).collect();
+    rendered.iter().for_each(|object| learn(&mut redactor, object));
+    let mark = |object: &&Object| {
         if let Ok(value) = object.value() {
             drop(redactor.value(&object.key, &Path::root(), None, &value));
             // What one place shows, another hides: controllers copy it into documents.
@@ -305,7 +308,8 @@ fn marks_of(key: &MarkKey, redact: &[String], rendered: &[&Inventory]) -> HashMa
                 }
             }
         }
-    }
+    };
+    drop(parallel::map(&rendered, mark));
     redactor.into_marks()
 }
 

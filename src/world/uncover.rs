@@ -39,7 +39,7 @@ fn holds(value: &Value) -> bool {
 }
 
 /// Whether a text holds the beginning of a mark.
-fn may_hold(text: &str) -> bool {
+pub(super) fn may_hold(text: &str) -> bool {
     text.len() >= MARK.len() && memchr::memchr(b'<', text.as_bytes()).is_some() && beginnings(text).next().is_some()
 }
 

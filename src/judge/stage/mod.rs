@@ -19,6 +19,7 @@ use crate::judge::topology::Member;
 use crate::judge::verdict::Answer;
 use crate::kinds::Versions;
 use crate::kinds::gates::State;
+use crate::kinds::mirror::Compared;
 use crate::object::{Key, Object};
 use crate::parallel;
 use crate::providers::core::in_place::Updaters;
@@ -114,6 +115,8 @@ struct Shared<'a> {
     named: Kept<usize, (Value, Named)>,
     /// Owners after the write with what their topology hands to them, in the superset form.
     handed: Forms,
+    /// Configs of Machines that were compared with what their owners say.
+    compared: Compared,
 }
 
 impl<'a> Stage<'a> {
@@ -179,6 +182,12 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(crate) fn updaters(&self) -> &Updaters {
         self.shared.updaters.get_or_init(|| Updaters::among(self.scene.view))
+    }
+
+    /// What was compared for other owners.
+    #[must_use]
+    pub(crate) fn compared(&self) -> &Compared {
+        &self.shared.compared
     }
 
     /// What is known of a feature gate: as it was told or read, else as the objects that are there show, else as usual.

@@ -241,15 +241,20 @@ fn normal(stage: &Stage<'_>, part: &ClassPart, spec: &Value) -> Value {
 /// differs from none; what a conversion goes through first, Go's types hold, and so does what an owner's own mirror compares.
 pub(crate) fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), role: Role, spec: &Value) -> Value {
     let api = ApiVersion::parse(api_version);
-    let kind = kind_of(api.group, kind);
-    let mut out = superset::value(kind, api_version, &json!({"spec": spec}), &stage.versions);
-    kind.fill_config(&mut out);
+    let mut out = superset_of(stage, (kind, api_version), spec);
+    kind_of(api.group, kind).fill_config(&mut out);
     let mut spec = out["spec"].take();
     let is_converted = !stage.versions.has(&V1BETA2) || (api.version != "v1beta2" && api.group != INFRASTRUCTURE);
     if role != Role::Rotated || is_converted {
         diff::prune(&mut spec, diff::CLUSTER_API);
     }
     spec
+}
+
+/// An object with nothing but such a spec, in the superset form.
+pub(super) fn superset_of(stage: &Stage<'_>, (kind, api_version): (&str, &str), spec: &Value) -> Value {
+    let kind = kind_of(ApiVersion::parse(api_version).group, kind);
+    superset::value(kind, api_version, &json!({"spec": spec}), &stage.versions)
 }
 
 /// What an object that is changed in place does: its own mirror, webhook rules and pack decide. A control plane that was read is
@@ -347,8 +352,12 @@ fn refused(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> 
             Write { key, kind, api_version: "v1beta2", is_new: false, live: None, old: &old, new, versions, gate };
         webhook.refusals(&write)
     };
-    let before = of(&old);
-    of(&new).into_iter().filter(|refusal| !before.contains(refusal)).collect()
+    let mut found = of(&new);
+    if !found.is_empty() {
+        let before = of(&old);
+        found.retain(|refusal| !before.contains(refusal));
+    }
+    found
 }
 
 /// The spec of a template that is in use, as the dry run compares it.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::blueprint::{ClassPart, Role, parts};
-use super::forecast::{drift, judged, normal_of, normal_spec};
+use super::forecast::{drift, judged, normal_of, normal_spec, superset_of};
 use super::left_out;
 use super::patches;
 use super::referenced::{self, stored};
@@ -114,8 +114,9 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
                 let says = format!("{name} of the class differs from the one in use ({place})");
                 return Some((Effect::Rollout, says));
             }
-            let mut spec = stage.written_before(used)?.get("spec")?.clone();
-            let place = left_out::take(&mut spec, &owned(stage, part, used)?, &made.spec).into_iter().next()?;
+            let version = text(&part.reference, "/apiVersion").unwrap_or_default();
+            let mut spec = stored(stage.written_before(used)?, version)?.get("spec")?.clone();
+            let place = left_out::take(&mut spec, &owned(stage, used, version)?, &made.spec).into_iter().next()?;
             let says = format!("{name} of the class no longer says what the one in use does ({place})");
             Some((Effect::Rollout, says))
         }
@@ -129,8 +130,11 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
             if let Some((_, wanted)) = &drift {
                 overlay(&mut new["spec"], wanted.pointer("/template/spec").unwrap_or(&Value::Null));
             }
-            let said = made.spec.pointer("/template/spec").unwrap_or(&Value::Null);
-            let gone = owned(stage, part, key).map(|owned| left_out::take(&mut new["spec"], &of_template(owned), said));
+            let named = text(&part.reference, "/apiVersion").unwrap_or_default();
+            let said = superset_of(stage, (name, named), &made.spec);
+            let said = said.pointer("/spec/template/spec").unwrap_or(&Value::Null);
+            let gone =
+                owned(stage, key, &version).map(|owned| left_out::take(&mut new["spec"], &of_template(owned), said));
             let says = match (gone.iter().flatten().next(), drift) {
                 (Some(place), _) => format!("{name} of the class no longer says what {key} does ({place})"),
                 (None, Some((place, _))) => format!("{name} of the class differs from {key} ({place})"),
@@ -151,10 +155,10 @@ fn compare(side: Side<'_>, part: &ClassPart, made: &patches::Patched, in_use: &I
     }
 }
 
-/// What the topology controller owns in the spec of what is in use for a part.
-fn owned(stage: &Stage<'_>, part: &ClassPart, used: &Key) -> Option<FieldSet> {
+/// What the topology controller owns in the spec of what is in use for a part, as a version names it.
+fn owned(stage: &Stage<'_>, used: &Key, version: &str) -> Option<FieldSet> {
     let object = stage.scene.view.get(used).object()?.value().ok()?;
-    left_out::owned(&object, text(&part.reference, "/apiVersion")?)
+    left_out::owned(&*stored(object, version)?)
 }
 
 /// Without what the controller writes beside what the template says (`exp/topology/desiredstate/desired_state.go`, computeControlPlane).

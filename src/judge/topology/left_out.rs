@@ -3,18 +3,18 @@
 //! 1.14.
 
 use crate::apiserver::fields::{FieldSet, Step, canonical, owners};
+use crate::apiserver::versions::Versions;
 use crate::kinds::contract::TOPOLOGY_MANAGER;
 use crate::object::Path;
 use crate::tree::{Map, Value};
 
-/// The places of `spec` that the topology controller owns in an object, as its version names them; `None` where the object does not say
-/// so in this version.
-pub(super) fn owned(object: &Value, api_version: &str) -> Option<FieldSet> {
-    let is_own = |manager: &str, operation: &str, version: &str| {
-        (manager, operation, version) == (TOPOLOGY_MANAGER, "Apply", api_version)
-    };
-    let entry =
-        owners(object).into_iter().find(|entry| is_own(&entry.manager, &entry.operation, &entry.api_version))?;
+/// The places of `spec` that the topology controller owns in an object, as the version of the object names them; `None` where it owns
+/// none. Who applies is one manager in whatever version it did so last (apimachinery `pkg/util/managedfields/internal/managedfields.go`,
+/// `BuildManagerIdentifier`, v0.34).
+pub(super) fn owned(object: &Value) -> Option<FieldSet> {
+    let is_own = |manager: &str, operation: &str| (manager, operation) == (TOPOLOGY_MANAGER, "Apply");
+    let entry = owners(object).into_iter().find(|entry| is_own(&entry.manager, &entry.operation))?;
+    let entry = Versions { live: object, rendered: object, last: None }.entry(entry);
     entry.fields.below.get(&Step::Field("spec".to_owned())).cloned()
 }
 
@@ -81,7 +81,7 @@ mod tests {
                 "f:files": {}, "f:config": {"f:a": {}, "f:b": {}}, "f:args": {"k:{\"name\":\"v\"}": {".": {}, "f:name": {}, "f:value": {}},
                 "k:{\"name\":\"w\"}": {".": {}, "f:name": {}}}, "f:set": {"v:\"x\"": {}, "v:\"y\"": {}}}}},
         ]}});
-        let owned = owned(&object, "g/v1").expect("it is owned");
+        let owned = owned(&object).expect("it is owned");
         let mut have = json!({"files": [1], "other": 1, "config": {"a": 1, "b": 2, "filled": 3},
             "args": [{"name": "v", "value": "1"}, {"name": "w"}], "set": ["x", "y", "z"]});
         let said = json!({"config": {"b": 5}, "args": [{"name": "w"}], "set": ["y"]});
@@ -91,8 +91,26 @@ mod tests {
             have,
             json!({"other": 1, "config": {"b": 2, "filled": 3}, "args": [{"name": "w"}], "set": ["y", "z"]})
         );
-        // What is still said in full takes nothing away, and another version names its places in another way.
+        // What is still said in full takes nothing away.
         assert_eq!(take(&mut have.clone(), &owned, &have), []);
-        assert_eq!(super::owned(&object, "g/v2"), None);
+    }
+
+    #[test]
+    fn who_applied_in_another_version_is_the_same() {
+        let object = |manager: &str, operation: &str| {
+            json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
+                "metadata": {"managedFields": [{"manager": manager, "operation": operation,
+                    "apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "fieldsV1": {"f:spec": {
+                        "f:rolloutStrategy": {"f:type": {}}, "f:kubeadmConfigSpec": {"f:postKubeadmCommands": {}}}}}]},
+                "spec": {"rollout": {"strategy": {"type": "RollingUpdate"}},
+                    "kubeadmConfigSpec": {"postKubeadmCommands": ["a"], "preKubeadmCommands": ["b"]}}})
+        };
+        let own = object("capi-topology", "Apply");
+        let mut have = own["spec"].clone();
+        let gone = take(&mut have, &owned(&own).expect("it is owned"), &json!({"kubeadmConfigSpec": {}}));
+        let gone: Vec<String> = gone.iter().map(ToString::to_string).collect();
+        assert_eq!(gone, ["kubeadmConfigSpec.postKubeadmCommands", "rollout"]);
+        assert_eq!(owned(&object("capi-topology", "Update")), None);
+        assert_eq!(owned(&object("somebody", "Apply")), None);
     }
 }

@@ -48,9 +48,14 @@ pub(super) fn room(
     Some(mirror.room(&holder, machines.unwrap_or(1)))
 }
 
-/// The strategy that a Cluster, or the class behind it, says for a group of workers.
+/// The strategy that a Cluster, or the class behind it, says for a group of workers, in the names of either version.
 fn told(side: Side<'_>, cluster: &Key, word: &str, group: &Value) -> Option<Value> {
-    let strategy = |holder: &Value| holder.pointer("/rollout/strategy").cloned();
+    // That of v1beta1 may hold nothing but a limit of remediation, which stands elsewhere in v1beta2.
+    let is_room = |strategy: &&Value| strategy.get("type").is_some() || strategy.get("rollingUpdate").is_some();
+    let strategy = |holder: &Value| {
+        let new = holder.pointer("/rollout/strategy");
+        new.or_else(|| holder.get("strategy").filter(is_room)).cloned()
+    };
     if says_of_rollout(Some(group)) {
         return strategy(group);
     }
@@ -67,7 +72,8 @@ fn of_control_plane(stage: &Stage<'_>, cluster: &Key, mirror: &dyn Mirror, live:
     let [before, after] = Side::both(stage).map(|side| {
         let class = class(side, cluster)?;
         let name = class_of(cluster, &*side.cluster(cluster)?)?;
-        let template = target(class.pointer("/spec/controlPlane/templateRef")?, name.namespace.as_deref())?;
+        let plane = class.pointer("/spec/controlPlane")?;
+        let template = target(plane.get("templateRef").or_else(|| plane.get("ref"))?, name.namespace.as_deref())?;
         let spec = side.get(&template)?.pointer("/spec/template/spec")?.clone();
         Some(json!({"spec": spec}))
     });

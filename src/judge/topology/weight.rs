@@ -331,7 +331,8 @@ pub(crate) fn owner(stage: &Stage<'_>, key: &Key, cluster: &Value, word: &str, n
         return found.unwrap_or_else(|| {
             // Nobody knows its name yet, but what it is.
             let class = class_of(key, cluster).and_then(|class| stage.before(&class));
-            let template = class.as_ref().and_then(|class| text(class, "/spec/controlPlane/templateRef/kind"));
+            let places = ["/spec/controlPlane/templateRef/kind", "/spec/controlPlane/ref/kind"];
+            let template = class.as_ref().and_then(|class| places.iter().find_map(|place| text(class, place)));
             let kind = made_by(template.unwrap_or("ControlPlane")).to_owned();
             let name = format!("{} (control plane)", key.name);
             Key::of(CONTROL_PLANE, kind, key.namespace.clone(), name)

@@ -8,6 +8,7 @@ use crate::kinds::diff::Style;
 use crate::kinds::fields::annotation;
 use crate::kinds::fields::child;
 use crate::kinds::fields::text;
+use crate::kinds::mirror::Compared;
 use crate::kinds::versions::parse as parse_version;
 use crate::model::Cause;
 use crate::model::Member;
@@ -39,6 +40,20 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     // A Machine made by `kubeadm init` also counts as up to date when it matches the init form.
     let init = differences(current, desired(owner, false, versions), false, versions);
     if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
+}
+
+/// The same, for each config and each content of an owner once a run. What older versions compare stands in more places.
+#[must_use]
+pub(crate) fn outdated_once(member: &Member, owner: &Value, versions: &Versions, compared: &Compared) -> Vec<Cause> {
+    let find = || outdated(member, owner, versions);
+    let config = member.config.as_ref().and_then(|config| config.get("spec"));
+    match config.zip(owner.pointer("/spec/kubeadmConfigSpec")) {
+        Some((config, wanted)) if has_reference(member) && versions.has(&DESIRED_OBJECTS) => {
+            let version = text(owner, "/spec/version").unwrap_or_default();
+            compared.get(versions, (config, wanted, version), find)
+        }
+        _ => find(),
+    }
 }
 
 /// Whether two Machines say the same of all that [`outdated`] looks at, in any version.

@@ -7,7 +7,7 @@ use jiff::{Span, Timestamp};
 use crate::kinds::Versions;
 use crate::kinds::diff;
 use crate::kinds::fields::{annotation, number, plain_number, text};
-use crate::kinds::mirror::{Comparison, Doubt, Mirror, MirrorRules};
+use crate::kinds::mirror::{Compared, Comparison, Doubt, Mirror, MirrorRules};
 use crate::model::Member;
 use crate::model::RuleId;
 use crate::model::{Basis, Cause, Effect};
@@ -44,13 +44,21 @@ impl Mirror for Kubeadm {
     }
 
     /// Most Machines of a control plane were made with one config.
-    fn against<'c>(&'c self, owner: &'c Value, versions: &'c Versions, now: Timestamp) -> Comparison<'c> {
+    fn against<'c>(
+        &'c self,
+        owner: &'c Value,
+        versions: &'c Versions,
+        now: Timestamp,
+        compared: &'c Compared,
+    ) -> Comparison<'c> {
         const FEW: usize = 4;
         let mut known: Vec<(&Member, Vec<Cause>)> = Vec::new();
         Box::new(move |member| {
             let alike = known.iter().find(|(other, _)| kcp_config::is_alike(other, member));
-            let config =
-                alike.map_or_else(|| kcp_config::outdated(member, owner, versions), |(_, found)| found.clone());
+            let config = alike.map_or_else(
+                || kcp_config::outdated_once(member, owner, versions, compared),
+                |(_, found)| found.clone(),
+            );
             if alike.is_none() && known.len() < FEW {
                 known.push((member, config.clone()));
             }
@@ -371,11 +379,12 @@ mod tests {
                 member(&content("b")),
                 member(&|_| {}),
             ];
-            for wanted in ["a", "b"] {
+            let compared = Compared::default();
+            for wanted in ["a", "b", "a"] {
                 let mut owner = owner();
                 set(&mut owner, "/spec/kubeadmConfigSpec/files/0/content", json!(wanted));
                 let told = |causes: Vec<Cause>| causes.iter().map(|cause| format!("{cause:?}")).collect::<Vec<_>>();
-                let mut together = Kubeadm.against(&owner, &versions, now);
+                let mut together = Kubeadm.against(&owner, &versions, now, &compared);
                 let all: Vec<_> = members.iter().map(|member| told(together(member))).collect();
                 let alone: Vec<_> =
                     members.iter().map(|member| told(outdated(member, &owner, &versions, now))).collect();

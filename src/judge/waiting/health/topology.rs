@@ -4,14 +4,19 @@
 
 use crate::judge::topology::class_of;
 use crate::judge::waiting::side::Side;
+use crate::kinds::Role;
 use crate::kinds::fields::list;
 use crate::kinds::fields::text;
 use crate::object::Key;
+use crate::providers::core::in_hub;
 use crate::tree::{Value, json};
 
-/// The checks of a Cluster with a class, in the superset form; none where it has no class or that could not be read.
+/// The checks of a Cluster with a class, as v1beta2 has them; none where it has no class or that could not be read.
 pub(super) fn checks(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Value> {
     let Some(class) = class_of(key, cluster).and_then(|class| side.get(&class)) else { return Vec::new() };
+    // A topology is left in the names of its version, in which a check has another shape.
+    let hub = |role: Role, value: &Value| in_hub(role, value, &side.stage.versions);
+    let (class, cluster) = (hub(Role::Class, &class), &hub(Role::Cluster, cluster));
     let mut out = Vec::new();
     let plane = cluster.pointer("/spec/topology/controlPlane");
     let of_class = class.pointer("/spec/controlPlane");
