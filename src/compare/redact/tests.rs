@@ -44,6 +44,35 @@ fn secrets_are_found_in_the_fields_of_every_kind() {
 }
 
 #[test]
+fn what_machines_are_started_with_is_guarded_whatever_its_provider_calls_it() {
+    let cases = [
+        json!({"additionalMetadata": [{"key": "startup-script", "value": "useradd -p wolf-tango-nine ops"}]}),
+        json!({"vmExtensions": [{"name": "join", "publisher": "Microsoft.Azure", "version": "2.1",
+            "protectedSettings": {"commandToExecute": "./join.sh wolf-tango-nine"}}]}),
+        json!({"vmExtensions": [{"name": "join", "settings": {"commandToExecute": "./join.sh wolf-tango-nine"}}]}),
+        json!({"installImage": {"postInstallScript": "useradd -p wolf-tango-nine ops"}}),
+        json!({"metadata": {"user_data": "wolf-tango-nine"}}),
+        json!({"extendedMetadata": {"a": {"b": "wolf-tango-nine"}}}),
+        json!({"volumes": [{"cloudInitNoCloud": {"networkData": "wifis: {w: {key-x: wolf-tango-nine}}"}}]}),
+        json!({"provisionJob": {"sshCommand": "sshpass -p wolf-tango-nine ssh", "scpCommand": "scp -X wolf-tango-nine"}}),
+        json!({"containers": [{"name": "a", "command": ["sh", "-c", "join wolf-tango-nine"]}]}),
+        json!({"lifecycleHooks": [{"notificationMetadata": "wolf-tango-nine"}]}),
+        json!({"rootPass": "wolf-tango-nine"}),
+    ];
+    for case in cases {
+        let text = shown("XMachineTemplate", &json!({"spec": {"template": {"spec": case}}}));
+        assert!(!text.contains("wolf") && text.contains("<redacted:"), "{text}");
+        assert!(!text.contains("commandToExecute") || text.contains(r#""name":"join""#), "{text}");
+    }
+    let plain = json!({"metadata": {"name": "wolf-tango-nine", "labels": {"a": "wolf-tango-nine"}}, "spec": {"template": {
+        "metadata": {"labels": {"a": "wolf-tango-nine"}}, "spec": {"image": "wolf-tango-nine", "flavor": "wolf-tango-nine",
+        "networkData": {"links": {"ethernets": [{"id": "wolf-tango-nine"}]}}, "imageURLCommand": "wolf-tango-nine",
+        "vmExtensions": [{"name": "wolf-tango-nine", "publisher": "wolf-tango-nine", "version": "1.0"}],
+        "additionalNetworkTags": ["wolf-tango-nine"], "additionalMetadata": [{"key": "wolf-tango-nine", "value": "true"}]}}}});
+    assert_eq!(shown("XMachineTemplate", &plain), plain.to_string());
+}
+
+#[test]
 fn what_only_names_a_secret_is_shown() {
     let object = json!({"spec": {"files": [{"contentFrom": {"secret": {"name": "my-secret", "key": "value"}}}],
         "identityRef": {"kind": "Secret", "name": "cloud-config"}, "secretName": "s", "tokenTTL": "24h",
