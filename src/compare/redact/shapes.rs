@@ -131,8 +131,16 @@ fn has_known_prefix(word: &str) -> bool {
         return false;
     }
     let rest_of = |prefix: &str| word.strip_prefix(prefix).map_or(0, str::len);
-    let long =
-        [("ghp_", 30), ("gho_", 30), ("ghs_", 30), ("github_pat_", 30), ("glpat-", 16), ("xoxb-", 20), ("hvs.", 20)];
+    let long = [
+        ("AGE-SECRET-KEY-1", 30),
+        ("ghp_", 30),
+        ("gho_", 30),
+        ("ghs_", 30),
+        ("github_pat_", 30),
+        ("glpat-", 16),
+        ("xoxb-", 20),
+        ("hvs.", 20),
+    ];
     let amazon = (word.starts_with("AKIA") || word.starts_with("ASIA"))
         && word.len() == 20
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
