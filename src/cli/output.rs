@@ -71,14 +71,9 @@ impl Output {
 
 /// Whether each report has a file of its own, and none is one that the run reads.
 pub(super) fn are_apart(outputs: &[Output], read: &[&Path]) -> anyhow::Result<()> {
-    let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
-    let read: Vec<PathBuf> = read.iter().filter_map(|path| whole(path)).collect();
     let mut taken: Vec<PathBuf> = Vec::new();
     for file in outputs.iter().filter_map(|output| output.file.as_deref()) {
-        let place = whole(file).unwrap_or_else(|| file.to_path_buf());
-        if read.contains(&place) {
-            bail!("-o {}: this run reads that file; name another one", file.display());
-        }
+        let place = is_apart(file, read)?;
         // Streams take both.
         if taken.contains(&place) && !file.starts_with("/dev") {
             bail!("-o {}: two reports name this file, and one would be lost; name one file for each", file.display());
@@ -86,6 +81,16 @@ pub(super) fn are_apart(outputs: &[Output], read: &[&Path]) -> anyhow::Result<()
         taken.push(place);
     }
     Ok(())
+}
+
+/// The place of a file that is written, which must be none that the run reads.
+pub(super) fn is_apart(file: &Path, read: &[&Path]) -> anyhow::Result<PathBuf> {
+    let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
+    let place = whole(file).unwrap_or_else(|| file.to_path_buf());
+    if read.iter().filter_map(|path| whole(path)).any(|path| path == place) {
+        bail!("-o {}: this run reads that file; name another one", file.display());
+    }
+    Ok(place)
 }
 
 /// Adds the report to the summary of a step of GitHub Actions, which others may have begun: no more than there is room for, as

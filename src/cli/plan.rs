@@ -134,7 +134,7 @@ impl PlanCase {
                 warnings.push(format!(
                     "chart {} prints another stream for a first install, or each time it is rendered; judged is an upgrade \
                      (--first-install)",
-                    chart.chart
+                    chart.named()
                 ));
             }
         }

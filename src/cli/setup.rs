@@ -42,10 +42,14 @@ pub(super) fn outputs(args: &CommonArgs, rendered: &[PathBuf]) -> Result<Vec<Out
     }
     let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
     let outputs = outputs.map_err(Stop::usage)?;
-    let told = [Some(&args.live), args.base.as_ref(), args.policy.as_ref()].into_iter().flatten().map(Path::new);
-    let read: Vec<&Path> = told.chain(args.pack.iter().chain(rendered).map(PathBuf::as_path)).collect();
-    output::are_apart(&outputs, &read).map_err(Stop::usage)?;
+    output::are_apart(&outputs, &read(args, rendered)).map_err(Stop::usage)?;
     Ok(outputs)
+}
+
+/// The files that a run reads: those of its options, and `rendered`.
+pub(super) fn read<'a>(args: &'a CommonArgs, rendered: &'a [PathBuf]) -> Vec<&'a Path> {
+    let told = [Some(&args.live), args.base.as_ref(), args.policy.as_ref()].into_iter().flatten().map(Path::new);
+    told.chain(args.pack.iter().chain(rendered).map(PathBuf::as_path)).collect()
 }
 
 impl CommonArgs {

@@ -48,7 +48,8 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// The files that they name, which are read.
     pub(super) fn read(&self) -> Vec<PathBuf> {
-        self.paths.iter().cloned().chain(self.values.iter().map(PathBuf::from)).collect()
+        let of_helm = self.chart.iter().filter(|chart| !chart.contains("://")).chain(&self.values).map(PathBuf::from);
+        self.paths.iter().cloned().chain(of_helm).collect()
     }
 
     /// What these options name.

@@ -54,6 +54,7 @@ pub(super) async fn connect(reach: &Reach, env: &BTreeMap<String, String>, deadl
     drop(rustls::crypto::ring::default_provider().install_default());
     let (mut config, name, names_namespace) = config(reach, env).await?;
     overrides(&mut config, reach)?;
+    with_scheme(&mut config)?;
     if let Some(end) = ended(&config.auth_info, Timestamp::now()) {
         return Err(NoWay::new(
             format!(
@@ -103,7 +104,7 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
             None => one,
         });
     }
-    let Some(kubeconfig) = merged else {
+    let Some(mut kubeconfig) = merged else {
         if !told && reach.context.is_none() && env.contains_key("KUBERNETES_SERVICE_HOST") {
             let config = Config::incluster().map_err(|error| {
                 NoWay::new(
@@ -123,6 +124,8 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
     let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
     let context = kubeconfig.contexts.iter().find(|context| context.name == name).and_then(|one| one.context.as_ref());
     let names_namespace = context.and_then(|context| context.namespace.as_ref()).is_some_and(|name| !name.is_empty());
+    let cluster = context.map(|context| context.cluster.clone()).unwrap_or_default();
+    let proxy = proxied(&mut kubeconfig, &cluster, env);
     let options = KubeConfigOptions { context: reach.context.clone(), ..KubeConfigOptions::default() };
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| match error {
         KubeconfigError::CurrentContextNotSet => {
@@ -132,9 +135,51 @@ async fn config(reach: &Reach, env: &BTreeMap<String, String>) -> Result<(Config
             format!("the kubeconfig has no context {name}"),
             format!("pass --kube-context one of: {}", known.join(", ")),
         ),
+        KubeconfigError::ParseProxyUrl(error) => {
+            NoWay::new(format!("{proxy} is not an address: {error}"), format!("fix {proxy}"))
+        }
         other => NoWay::new(format!("context {name} cannot be used: {}", lacking(&other)), "fix the kubeconfig"),
     })?;
+    let scheme = config.proxy_url.as_ref().map(|url| url.scheme_str().unwrap_or_default());
+    if scheme.is_some_and(|scheme| !matches!(scheme, "http" | "https")) {
+        let why = format!("{proxy} is of a kind that is not supported");
+        return Err(NoWay::new(why, format!("name a proxy with http or https in {proxy}")));
+    }
     Ok((config, name, names_namespace))
+}
+
+/// What names the proxy of a cluster: its `proxy-url`, else the environment. An address without a scheme there has `http`
+/// (golang.org/x/net `http/httpproxy/proxy.go`, `parseProxy`, v0.43); one in a kubeconfig needs its own (client-go
+/// `tools/clientcmd/client_config.go`, `parseProxyURL`, v0.33).
+fn proxied(kubeconfig: &mut Kubeconfig, cluster: &str, env: &BTreeMap<String, String>) -> &'static str {
+    const OF_FILE: &str = "the proxy-url of the kubeconfig";
+    let found = kubeconfig.clusters.iter_mut().find(|one| one.name == cluster).and_then(|one| one.cluster.as_mut());
+    let Some(cluster) = found.filter(|cluster| cluster.proxy_url.as_ref().is_none_or(String::is_empty)) else {
+        return OF_FILE;
+    };
+    let set = |name: &&str| env.get(*name).is_some_and(|text| !text.is_empty());
+    let Some(name) = ["HTTPS_PROXY", "https_proxy"].into_iter().find(set) else { return OF_FILE };
+    if let Some(address) = env.get(name).filter(|address| !address.contains("://")) {
+        cluster.proxy_url = Some(format!("http://{address}"));
+    }
+    name
+}
+
+/// Puts the scheme before the address of a server that has none (client-go `rest/url_utils.go`, `DefaultServerURL` and
+/// `DefaultServerUrlFor`, v0.33).
+fn with_scheme(config: &mut Config) -> Result<(), NoWay> {
+    let server = &config.cluster_url;
+    let named = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let user = &config.auth_info;
+    let has_authority = config.root_cert.is_some() || config.root_cert_file.is_some();
+    let has_certificate = named(&user.client_certificate) || named(&user.client_certificate_data);
+    let scheme = if has_authority || has_certificate || config.accept_invalid_certs { "https" } else { "http" };
+    let no_host = || NoWay::new("its server is no address: it names no host", "write it as https://HOST:PORT");
+    let Some(host) = server.authority() else { return Err(no_host()) };
+    if server.scheme().is_none() {
+        config.cluster_url = format!("{scheme}://{host}").parse().map_err(|_| no_host())?;
+    }
+    Ok(())
 }
 
 /// When an OIDC id-token ended, if it has. kubectl renews such a token and writes the new refresh token into the kubeconfig
@@ -180,7 +225,6 @@ fn lacking(error: &KubeconfigError) -> String {
         KubeconfigError::LoadClusterOfContext(cluster) => format!("there is no cluster {cluster}"),
         KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
         KubeconfigError::ParseClusterUrl(error) => format!("server is not an address: {error}"),
-        KubeconfigError::ParseProxyUrl(error) => format!("proxy-url is not an address: {error}"),
         KubeconfigError::LoadCertificateAuthority(error) => format!("certificate-authority: {error}"),
         KubeconfigError::LoadClientCertificate(error) => format!("client-certificate: {error}"),
         KubeconfigError::LoadClientKey(error) => format!("client-key: {error}"),
@@ -209,10 +253,6 @@ fn refused(error: &kube::Error, plugin: &str) -> NoWay {
             "the credentials of the kubeconfig cannot be used",
             "log in again (kubectl get ns shows the cause)",
         ),
-        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => NoWay::new(
-            "the proxy of the kubeconfig is of a kind that is not supported",
-            "use an http or https proxy-url",
-        ),
         other => NoWay::new(
             format!("the kubeconfig cannot be used: {}", super::call::one_line(&other.to_string())),
             "fix the kubeconfig",
@@ -220,12 +260,16 @@ fn refused(error: &kube::Error, plugin: &str) -> NoWay {
     }
 }
 
-/// An address whose port is none, in place of which the client would ask another one.
+/// An address whose port is none, in place of which the client would ask another one. What is no number is not quoted: it may begin a
+/// password, where that holds a slash.
 fn no_port(server: &http::Uri) -> Option<NoWay> {
     let (_, port) = server.authority()?.as_str().rsplit_once(':')?;
     let is_none = server.port_u16().is_none() && !port.contains(']');
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    let why =
+        if is_number { format!("{port:?} is no port") } else { "what stands behind its host is no port".to_owned() };
     is_none.then(|| {
-        NoWay::new(format!("{port} is no port (server {server})"), "fix the server of the cluster in the kubeconfig")
+        NoWay::new(format!("server is not an address: {why}"), "fix the server of the cluster in the kubeconfig")
     })
 }
 
@@ -248,4 +292,59 @@ fn bare_token(user: &mut AuthInfo) -> Option<NoWay> {
             "write the token in one line (token: VALUE, without | or >)",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kubeconfig(server: &str, more: &str, user: &str) -> Kubeconfig {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster: {{server: '{server}'{more}}}\n\
+             contexts:\n- {{name: c, context: {{cluster: c, user: u}}}}\nusers:\n- {{name: u, user: {{token: x{user}}}}}\n"
+        );
+        kubeconfig::parse(text.as_bytes()).expect("a kubeconfig")
+    }
+
+    async fn server(server: &str, more: &str, user: &str) -> Result<String, NoWay> {
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(kubeconfig(server, more, user), &options).await;
+        let mut config = config.expect("a configuration");
+        with_scheme(&mut config)?;
+        no_port(&config.cluster_url).map_or_else(|| Ok(config.cluster_url.to_string()), Err)
+    }
+
+    #[tokio::test]
+    async fn a_server_without_a_scheme_is_asked_as_kubectl_asks_it() {
+        for (told, more, user, asked) in [
+            ("10.0.0.1:6443", ", insecure-skip-tls-verify: true", "", "https://10.0.0.1:6443/"),
+            ("api.example.org:6443", "", ", client-certificate-data: eA==", "https://api.example.org:6443/"),
+            ("localhost:8080", "", "", "http://localhost:8080/"),
+            ("localhost", "", "", "http://localhost/"),
+            ("http://10.0.0.1:6443", ", insecure-skip-tls-verify: true", "", "http://10.0.0.1:6443/"),
+            ("https://10.0.0.1:6443/k8s", "", "", "https://10.0.0.1:6443/k8s"),
+        ] {
+            assert_eq!(server(told, more, user).await.as_deref(), Ok(asked), "{told}");
+        }
+        for told in ["*", "/x", "https://u:ab/hunter2@127.0.0.1:9"] {
+            let why = server(told, "", "").await.expect_err("no address").why;
+            assert!(why.contains("is no") && !why.contains("hunter2") && !why.contains("ab"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_needs_no_scheme_and_one_of_the_kubeconfig_does() {
+        let proxy = |more: &str, variable: &str, address: &str| {
+            let mut kubeconfig = kubeconfig("https://a", more, "");
+            let env = BTreeMap::from([(variable.to_owned(), address.to_owned())]);
+            let whose = proxied(&mut kubeconfig, "c", &env);
+            (whose, kubeconfig.clusters[0].cluster.as_ref().and_then(|cluster| cluster.proxy_url.clone()))
+        };
+        let http = Some("http://proxy.corp:3128".to_owned());
+        assert_eq!(proxy("", "HTTPS_PROXY", "proxy.corp:3128"), ("HTTPS_PROXY", http.clone()));
+        assert_eq!(proxy("", "https_proxy", "proxy.corp:3128"), ("https_proxy", http));
+        assert_eq!(proxy("", "HTTPS_PROXY", "ftp://p:1"), ("HTTPS_PROXY", None));
+        let own = ("the proxy-url of the kubeconfig", Some("p:1".to_owned()));
+        assert_eq!(proxy(", proxy-url: 'p:1'", "HTTPS_PROXY", "proxy.corp:3128"), own);
+    }
 }

@@ -9,13 +9,16 @@ use super::list::{JSON, broken};
 use super::read::{login, unread};
 use crate::cluster::plan::GroupKind;
 use crate::host::{Request, ServerAnswer, ServerSaid, Verb, Write};
-use crate::object::ApiVersion;
+use crate::object::{ApiVersion, Key};
 use crate::tree::Value;
 use crate::world::Unread;
 use crate::world::rights;
 
+/// Hides in the words of a refusal what they quote of the object that was sent.
+pub(super) type Hide<'a> = dyn Fn(&Key, &Value, &str) -> String + 'a;
+
 /// Asks about every write; what cannot be known is unread.
-pub(super) async fn ask(caller: &Caller, writes: Vec<Write>) -> (Vec<ServerAnswer>, Vec<Unread>) {
+pub(super) async fn ask(caller: &Caller, writes: Vec<Write>, hide: &Hide<'_>) -> (Vec<ServerAnswer>, Vec<Unread>) {
     let version = |write: &Write| ApiVersion::parse(&write.api_version).version.to_owned();
     let wanted = writes.iter().map(|write| (kind_of(write), Some(version(write)))).collect();
     let catalogue = match Catalogue::read(caller, &wanted).await {
@@ -25,7 +28,7 @@ pub(super) async fn ask(caller: &Caller, writes: Vec<Write>) -> (Vec<ServerAnswe
             return (Vec::new(), vec![unread("the dry run of all writes", &fault, &login(&fault), keys)]);
         }
     };
-    let all = writes.into_iter().map(|write| one(caller, &catalogue, write));
+    let all = writes.into_iter().map(|write| one(caller, &catalogue, write, hide));
     let (mut answers, mut doubts) = (Vec::new(), Vec::new());
     for answer in futures_util::future::join_all(all).await {
         match answer {
@@ -42,7 +45,7 @@ fn kind_of(write: &Write) -> GroupKind {
 }
 
 /// Asks about one write.
-async fn one(caller: &Caller, catalogue: &Catalogue, write: Write) -> Result<ServerAnswer, Unread> {
+async fn one(caller: &Caller, catalogue: &Catalogue, write: Write, hide: &Hide<'_>) -> Result<ServerAnswer, Unread> {
     let kind = kind_of(&write);
     let version = ApiVersion::parse(&write.api_version).version.to_owned();
     let what = format!("the dry run of {}", write.key);
@@ -58,6 +61,7 @@ async fn one(caller: &Caller, catalogue: &Catalogue, write: Write) -> Result<Ser
             match send(caller, &resource, namespace, &write.key.name, &request).await {
                 Ok(object) => ServerSaid::Holds(Box::new(object)),
                 Err(fault) => match refusal(&fault, request.verb) {
+                    Some(ServerSaid::Refuses(words)) => ServerSaid::Refuses(hide(&write.key, &request.body, &words)),
                     Some(said) => said,
                     None => {
                         let remedy = remedy(&fault, &resource, request.verb);

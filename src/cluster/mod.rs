@@ -219,10 +219,15 @@ impl Cluster {
     }
 
     /// Asks what the API server would hold after each write, within `deadline`; nothing is written. What could not be asked
-    /// is unread.
-    pub async fn dry_run(&self, writes: Vec<Write>, deadline: Duration) -> (Vec<ServerAnswer>, Vec<Unread>) {
+    /// is unread. `hide` hides in the words of a refusal what they quote of an object.
+    pub async fn dry_run(
+        &self,
+        writes: Vec<Write>,
+        deadline: Duration,
+        hide: &dry_run::Hide<'_>,
+    ) -> (Vec<ServerAnswer>, Vec<Unread>) {
         let caller = call::Caller::new(self.way.client.clone(), Instant::now() + deadline);
-        dry_run::ask(&caller, writes).await
+        dry_run::ask(&caller, writes, hide).await
     }
 }
 

@@ -83,6 +83,8 @@ fn numbered(text: &[u8]) -> Option<Escape> {
     [(b'x', 2), (b'u', 4), (b'U', 8)].into_iter().find_map(|(mark, length)| {
         let (rest, digits) = text.split_at_checked(text.len().checked_sub(length)?)?;
         let backslashes = backslashes(rest.strip_suffix(&[mark])?);
+        // Two digits may be a byte of a character, more are all of it.
+        let goes_on = |code: u32| if length == 2 { goes_on(code) } else { char::from_u32(code).is_none_or(is_word) };
         number(digits).filter(|code| backslashes > 0 && !goes_on(*code))?;
         Some(if backslashes % 2 == 1 { Escape::Backslash } else { Escape::Unsure })
     })
@@ -112,9 +114,9 @@ fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |number: u32, digit| Some(number << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Whether a word goes on with this character.
+/// Whether a word goes on with this byte.
 fn goes_on(code: u32) -> bool {
-    u8::try_from(code).is_ok_and(is_word) || code > 0x7F
+    code > 0x7F || char::from_u32(code).is_some_and(is_word)
 }
 
 #[cfg(test)]
@@ -141,6 +143,7 @@ mod tests {
             (r"\u003d", Some(Escape::Backslash)),
             (r"\\u003d", Some(Escape::Unsure)),
             (r"\u00e9", None),
+            (r"\u201c", Some(Escape::Backslash)),
             (r"\0", Some(Escape::Unsure)),
             (r"\012", Some(Escape::Unsure)),
             (r"n", None),

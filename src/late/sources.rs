@@ -235,12 +235,23 @@ pub(crate) fn describe(source: &Source, namespace: Option<&str>) -> (String, Str
         SourceKind::Object(object) => return (described(object, namespace), object.path.clone()),
         SourceKind::File(file) => format!("file {file}"),
         SourceKind::Env(name) => format!("env {name}"),
-        // A query may hold a token, so only the place is said.
-        SourceKind::Http(http) => format!("http {}", http.url.split(['?', '#']).next().unwrap_or_default()),
+        SourceKind::Http(http) => format!("http {}", place_of(&http.url)),
         SourceKind::Template(template) => format!("template {template}"),
         SourceKind::Exec(words) => format!("exec {}", words.first().map(String::as_str).unwrap_or_default()),
     };
     (place, source.path.clone().unwrap_or_default())
+}
+
+/// The place that an address names, without the login before it and the query behind it, which may hold a password or a token.
+fn place_of(url: &str) -> String {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = place.split_once("://") else { return place.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let port = host.rsplit(']').next().unwrap_or_default().split_once(':').map_or("", |(_, port)| port);
+    // A password with a slash in it, which ends the host too early.
+    let is_cut = !port.bytes().all(|byte| byte.is_ascii_digit());
+    if is_cut { format!("{scheme}://") } else { format!("{scheme}://{host}{path}") }
 }
 
 /// How an object is called.

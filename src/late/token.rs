@@ -75,10 +75,10 @@ impl<'p> Placeholders<'p> {
 /// Which neighbours would make the placeholder a part of something longer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Joints {
-    /// It begins with a letter, a digit or `_`: such a neighbour in front continues it.
-    word_start: bool,
-    /// It ends so.
-    word_end: bool,
+    /// How it begins.
+    start: Edge,
+    /// How it ends.
+    end: Edge,
     /// It has dots between digits: `.5` behind it or `5.` before it continues it.
     dotted: bool,
     /// It is an IPv6 address: `:f` behind it or `f:` before it continues it.
@@ -89,8 +89,8 @@ impl Joints {
     pub(super) fn of(placeholder: &str) -> Self {
         let bytes = placeholder.as_bytes();
         Self {
-            word_start: bytes.first().is_some_and(|byte| is_word(*byte)),
-            word_end: bytes.last().is_some_and(|byte| is_word(*byte)),
+            start: Edge::of(placeholder.chars().next()),
+            end: Edge::of(placeholder.chars().next_back()),
             dotted: bytes.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == b'.' && w[2].is_ascii_digit()),
             coloned: placeholder.parse::<std::net::Ipv6Addr>().is_ok(),
         }
@@ -104,19 +104,19 @@ impl Joints {
     fn free_before(self, text: &[u8], start: usize) -> bool {
         let near = start.checked_sub(1).and_then(|at| text.get(at)).copied();
         let far = start.checked_sub(2).and_then(|at| text.get(at)).copied();
-        let is_longer = self.word_start && near.is_some_and(is_word) && Escape::ending(&text[..start]).is_none();
+        let is_longer = self.start.goes_on(|| before(&text[..start])) && Escape::ending(&text[..start]).is_none();
         !(is_longer || self.joined(near, far))
     }
 
     /// The escape that ends right in front of it and would be a part of it if its last letter were one.
     pub(super) fn escape(self, text: &[u8], start: usize) -> Option<Escape> {
-        if self.word_start { Escape::ending(&text[..start]) } else { None }
+        if self.start == Edge::Mark { None } else { Escape::ending(&text[..start]) }
     }
 
     fn free_after(self, text: &[u8], end: usize) -> bool {
         let near = text.get(end).copied();
         let far = text.get(end + 1).copied();
-        !(self.word_end && near.is_some_and(is_word) || self.joined(near, far))
+        !(self.end.goes_on(|| after(&text[end..])) || self.joined(near, far))
     }
 
     /// Whether a dot or colon with a digit beyond it goes on with the number.
@@ -129,9 +129,68 @@ impl Joints {
     }
 }
 
-/// Letters and digits of any script and `_`; bytes above ASCII count as letters.
-pub(super) const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+/// How a placeholder begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    /// With a mark, which no neighbour continues.
+    Mark,
+    /// With an ASCII letter or digit or `_`: letters continue it, but for those of scripts that put no blanks between words.
+    Ascii,
+    /// With a letter or digit of another script: every letter continues it.
+    Letter,
+}
+
+impl Edge {
+    fn of(c: Option<char>) -> Self {
+        match c {
+            Some(c) if c.is_ascii() && is_word(c) => Self::Ascii,
+            Some(c) if is_word(c) => Self::Letter,
+            _ => Self::Mark,
+        }
+    }
+
+    /// Whether its neighbour makes it a part of a longer word.
+    fn goes_on(self, neighbour: impl FnOnce() -> Option<char>) -> bool {
+        match self {
+            Self::Mark => false,
+            Self::Ascii => neighbour().is_some_and(|c| is_word(c) && !stands_alone(c)),
+            Self::Letter => neighbour().is_some_and(is_word),
+        }
+    }
+}
+
+/// Letters and digits of any script, `_`, and the marks that are written over a letter.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || is_over(c)
+}
+
+/// A mark that is written over or around the letter in front of it.
+const fn is_over(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Chinese letters and kana: they go on with no word of another script (UAX #29, rules WB5 to WB13).
+const fn stands_alone(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The character that a text ends with; the letter, where marks are written over it or a form is chosen for it.
+fn before(text: &[u8]) -> Option<char> {
+    let mut end = text.len();
+    loop {
+        let start = (end.saturating_sub(4)..end).rev().find(|at| text[*at] & 0xC0 != 0x80)?;
+        let c = std::str::from_utf8(&text[start..end]).ok()?.chars().next()?;
+        if !is_over(c) && !matches!(c, '\u{fe00}'..='\u{fe0f}') {
+            return Some(c);
+        }
+        end = start;
+    }
+}
+
+/// The character that a text begins with.
+fn after(text: &[u8]) -> Option<char> {
+    let first = text.utf8_chunks().next()?;
+    first.valid().chars().next()
 }
 
 #[cfg(test)]
@@ -178,6 +237,36 @@ mod tests {
         }
         assert_eq!(count("fd00::1:2 [fd00::1]:6443 1:fd00::1", "fd00::1"), 1);
         assert_eq!(count("changeme unchangeme changeme_not changeme-too é\u{e9}changeme", "changeme"), 2);
+    }
+
+    #[test]
+    fn signs_of_other_scripts_are_no_part_of_a_word_and_letters_are() {
+        for text in [
+            "VIP “55.55.55.55”",
+            "→55.55.55.55",
+            "55.55.55.55–55.55.55.60",
+            "（55.55.55.55）",
+            "55.55.55.55…",
+            "地址：55.55.55.55，端口 6443",
+            "\u{a0}55.55.55.55",
+            "55.55.55.55·x",
+            "🙂55.55.55.55🙂",
+            "❤\u{fe0f}55.55.55.55",
+            "\u{2028}55.55.55.55\u{85}",
+            "地址55.55.55.55号",
+            "\u{feff}55.55.55.55",
+            r"\u201c55.55.55.55\u201d",
+        ] {
+            assert_eq!(count(text, "55.55.55.55"), 1, "{text}");
+        }
+        for text in ["é55.55.55.55", "e\u{301}55.55.55.55", "55.55.55.55ж", "55.55.55.55\u{301}", r"\u00e955.55.55.55"]
+        {
+            assert_eq!(count(text, "55.55.55.55"), 0, "{text}");
+        }
+        assert_eq!(count("占位符 “占位符” 占位符们 这占位符 x占位符", "占位符"), 2);
+        assert_eq!(count("x“VIP”x", "“VIP”"), 1);
+        let bytes = [b"\xff".as_slice(), b"55.55.55.55", b"\xc3"].concat();
+        assert_eq!(places(&bytes, "55.55.55.55").count(), 1);
     }
 
     #[test]

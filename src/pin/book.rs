@@ -253,8 +253,10 @@ impl Book {
         if value.is_null() {
             return Ok(Self { header, ..Self::default() });
         }
-        let page: Page = serde_path_to_error::deserialize(serde_json::Value::from(value))
-            .map_err(|error| fail(1, 1, format!("{}: {}", error.path(), error.inner())))?;
+        let page: Page = serde_path_to_error::deserialize(serde_json::Value::from(value)).map_err(|error| {
+            let (path, why) = (error.path().to_string(), yaml::plain(&error.inner().to_string()));
+            fail(1, 1, if path == "." { why } else { format!("{path}: {why}") })
+        })?;
         if page.api_version != API_VERSION || page.kind != KIND {
             return Err(fail(1, 1, format!("expected apiVersion {API_VERSION} and kind {KIND}")));
         }

@@ -19,8 +19,11 @@ const TEXTS: [&str; 2] = ["ROLLGATE_AGE_KEY", "SOPS_AGE_KEY"];
 /// # Errors
 /// When one of the recipients is none, or there is no randomness to be had.
 pub(super) fn encrypt(value: &str, recipients: &[String]) -> Result<String, String> {
-    let recipient = |text: &String| text.parse().map_err(|_| format!("{text:?} is no recipient of age"));
-    let recipients: Vec<Recipient> = recipients.iter().map(recipient).collect::<Result<_, String>>()?;
+    // It may be a private key by mistake.
+    let recipient = |(place, text): (usize, &String)| {
+        text.parse().map_err(|_| format!("entry {place} of encryptTo is no recipient of age"))
+    };
+    let recipients: Vec<Recipient> = recipients.iter().enumerate().map(recipient).collect::<Result<_, String>>()?;
     let failed = |error: &dyn std::fmt::Display| format!("cannot encrypt: {error}");
     let all = recipients.iter().map(|one| one as &dyn age::Recipient);
     let encryptor = Encryptor::with_recipients(all).map_err(|error| failed(&error))?;

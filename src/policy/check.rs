@@ -130,7 +130,10 @@ fn pins(at: &Path, pins: &Pins) -> Result<(), PolicyFault> {
     }
     for (place, text) in pins.encrypt_to.iter().enumerate() {
         if text.parse::<age::x25519::Recipient>().is_err() {
-            let why = format!("{text:?} is no recipient of age: those begin with age1, as age-keygen prints them");
+            // Beside the recipient age-keygen prints the private key, and one was mistaken for the other before.
+            let is_public = ["age1", "ssh-"].iter().any(|begin| text.starts_with(begin));
+            let what = if is_public { format!("{text:?}") } else { "what stands here".to_owned() };
+            let why = format!("{what} is no recipient of age: those begin with age1, as age-keygen prints them");
             return fault(&at.key("encryptTo").index(place), why);
         }
     }

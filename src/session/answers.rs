@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use super::{Observer, Setup, Stop, runtime};
 use crate::approval::{FoundLedger, Ledger};
 use crate::cluster::{self, Lookup, SourceObject};
+use crate::compare::redact::Redactor;
 use crate::history::{self, History};
 use crate::host::Detected;
 use crate::late;
+use crate::object::Key;
 use crate::pin::{Book, Pin};
 use crate::pipeline::{self, Judgement, Question};
 use crate::policy::{Policy, StoreKind};
 use crate::store;
+use crate::tree::Value;
 use crate::world::{SourceReading, Unread, World};
 
 /// What one read gave, ready to be judged.
@@ -47,7 +50,14 @@ impl Ready {
         let writes = pipeline::writes(&self.question, &self.world).map_err(Stop::of_fault)?;
         // A cluster that was not reached is a doubt already.
         let Some(cluster) = &self.cluster else { return Ok(()) };
-        let (answers, unread) = runtime()?.block_on(cluster.dry_run(writes, setup.deadline));
+        let policy = &self.question.policy;
+        let names = writes.iter().flat_map(|write| [Some(write.key.name.as_str()), write.key.namespace.as_deref()]);
+        let redactor = Redactor::new(&self.question.key)
+            .with_patterns(policy.redact.iter().map(String::as_str))
+            .with_shown(policy.show.iter().map(String::as_str))
+            .with_names(names.flatten());
+        let hide = |key: &Key, sent: &Value, words: &str| redactor.answer(key, sent, words);
+        let (answers, unread) = runtime()?.block_on(cluster.dry_run(writes, setup.deadline, &hide));
         self.world.answers = Some(answers);
         self.world.unread.extend(unread);
         Ok(())

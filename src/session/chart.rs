@@ -14,7 +14,7 @@ use super::asks::{Heard, Rendering};
 use super::input::Input;
 use super::process::Ended;
 use super::source::{NO_HELM, Tree, read};
-use super::tool::{printed, ran, said};
+use super::tool::{printed, ran, said, shown};
 use super::{Observer, Unseen};
 use crate::kinds::fields::text;
 use crate::tree::Value;
@@ -72,7 +72,7 @@ impl Chart {
         }
         let bytes = self.template((&chart, &[]), tree, first, observer)?;
         let unseen = self.unseen(tree, first, &bytes, observer);
-        Ok(Input { unseen, ..Input::unnamed(self.chart.clone(), bytes) })
+        Ok(Input { unseen, ..Input::unnamed(self.named(), bytes) })
     }
 
     /// What Helm prints for a chart.
@@ -100,12 +100,21 @@ impl Chart {
             command.arg("--is-upgrade");
         }
         command.args(&self.args).args(args);
-        let what = format!("{} template {} {}", self.helm.display(), self.release, self.chart);
+        let what = format!("{} template {} {}", self.helm.display(), self.release, self.named());
         printed(command, tree, (&what, NO_HELM), observer).map_err(|error| {
             // helm `pkg/action/dependency.go`, CheckDependencies.
             let lacks = error.to_string().contains("missing in charts/ directory");
             if lacks { anyhow!("{error}; --dependency-build fetches them first") } else { error }
         })
+    }
+
+    /// How the chart is called: an address without its password, and without its query, which may be a signature.
+    #[must_use]
+    pub(crate) fn named(&self) -> String {
+        match self.is_remote {
+            true => shown(self.chart.split(['?', '#']).next().unwrap_or_default()),
+            false => self.chart.clone(),
+        }
     }
 
     /// What Helm did not see as it rendered `stream`, as the chart asks a cluster that nobody let it ask.
@@ -152,7 +161,7 @@ impl Chart {
         let folder = tempfile::Builder::new().prefix("rollgate-chart-").tempdir()?;
         let mut command = Command::new(&self.helm);
         command.args(["pull", &self.chart]).args(of_pull(&self.args)).arg("--destination").arg(folder.path());
-        let what = format!("{} pull {}", self.helm.display(), self.chart);
+        let what = format!("{} pull {}", self.helm.display(), self.named());
         let Ended { status, stderr, .. } = ran(command, tree.folder, (&what, NO_HELM), observer)?;
         if !status.success() {
             bail!("{what} failed ({status}): {}", said(&stderr));
@@ -183,7 +192,7 @@ impl Chart {
         }
         let mut command = Command::new(&self.helm);
         command.args(["dependency", "build"]).arg(chart);
-        let what = format!("{} dependency build {}", self.helm.display(), self.chart);
+        let what = format!("{} dependency build {}", self.helm.display(), self.named());
         let Ended { status, stderr, .. } = ran(command, tree.folder, (&what, NO_HELM), observer)?;
         if !status.success() {
             bail!("{what} failed ({status}): {}", said(&stderr));

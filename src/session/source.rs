@@ -11,7 +11,7 @@ use super::Observer;
 use super::chart::Chart;
 use super::input::{self, Input};
 use super::process::{self, Ended};
-use super::tool::{printed, ran};
+use super::tool::{printed, ran, shown};
 use crate::object::Files;
 use crate::world::files;
 
@@ -148,7 +148,7 @@ impl Source {
                 let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
                 names.join(", ")
             }
-            Self::Chart(chart) => format!("chart {}", chart.chart),
+            Self::Chart(chart) => format!("chart {}", chart.named()),
             Self::Command(_) => "the command of --render".to_owned(),
             Self::Given { name, .. } => name.clone(),
         }
@@ -162,7 +162,7 @@ fn of_command(command: &str, tree: Tree<'_>, observer: &dyn Observer) -> anyhow:
     if !status.success() {
         let said = String::from_utf8_lossy(&stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        bail!("{what} failed ({status}): {last}");
+        bail!("{what} failed ({status}): {}", shown(last));
     }
     Ok(Input::unnamed("", stdout))
 }

@@ -249,6 +249,14 @@ fn solve(key: &MarkKey, hidden: &str, plain: &str, known: &HashMap<String, Value
     (hidden == plain).then_some(found)
 }
 
+/// Whether a file that begins so is a World. Other programs may have written it again, with its fields in another order.
+#[must_use]
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    bare.starts_with('{') && bare.contains(&format!("\"kind\":\"{KIND}\""))
+}
+
 /// Where the key of a snapshot is kept: beside it, so that whoever only gets the snapshot has it not.
 #[must_use]
 pub(crate) fn key_path(snapshot: &FilePath) -> PathBuf {

@@ -129,6 +129,15 @@ fn a_pin_file_that_is_broken_is_named_and_never_taken_for_empty() {
         assert!(ran.stderr.contains("pins[0].valu"), "{}", ran.stderr);
     }
     assert_eq!(file(&program), before);
+    // A wrong path may lead to any file, also to one with a password.
+    program.file("pins/rollgate.pins.yaml", "hunter2\n");
+    let ran = pin(&program, &["list"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("expected a map of fields, found text") && !ran.stderr.contains("hunter2"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

@@ -70,3 +70,32 @@ fn a_snapshot_that_was_taken_for_other_objects_is_no_answer() {
     assert!(beyond.stdout.contains("a new rollgate snapshot of it"), "{}", beyond.stdout);
     assert!(!beyond.stdout.contains("is new"), "{}", beyond.stdout);
 }
+
+#[test]
+fn a_snapshot_takes_the_place_of_the_last_one_and_of_nothing_else() {
+    let home = Home::new();
+    home.file("dump.yaml", MACHINE_DEPLOYMENT);
+    home.file("tls.key", "-----BEGIN EC PRIVATE KEY-----\nmine\n");
+    home.file("notes.json", "{\"kind\": \"Notes\"}\n");
+    home.file("empty.json", "");
+    let text = |name: &str| std::fs::read_to_string(home.0.home().join(name)).expect("a file");
+    let take = |to: &str| home.run(&["snapshot", "old.yaml", "--live", "dump.yaml", "-o", to]);
+    for (to, why) in [
+        ("old.yaml", "this run reads that file"),
+        ("./dump.yaml", "this run reads that file"),
+        ("notes.json", "notes.json is there and is no World"),
+        ("tls", "tls.key would hold the key of this snapshot, is there and is none"),
+    ] {
+        let kept: Vec<String> = ["old.yaml", "dump.yaml", "notes.json", "tls.key"].map(text).to_vec();
+        let ran = take(to);
+        assert_eq!(ran.code, Some(2), "{to}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{to}: {}", ran.stderr);
+        assert_eq!(["old.yaml", "dump.yaml", "notes.json", "tls.key"].map(text).to_vec(), kept, "{to}");
+    }
+    assert!(!home.0.home().join("tls").exists());
+    for to in ["world.json", "world.json", "empty.json", "/dev/null"] {
+        let ran = take(to);
+        assert_eq!(ran.code, Some(0), "{to}: {}", ran.stderr);
+    }
+    assert!(text("world.json").contains("\"kind\":\"World\""));
+}

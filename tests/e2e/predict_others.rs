@@ -28,7 +28,7 @@ pub(crate) fn ask(bench: &Bench, rendered: &Inventory, world: &World) -> Answers
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     let (answers, unread) = runtime.block_on(async {
         let cluster = cluster::connect(&detected, &env, PATIENCE).await.expect("the bench can be reached");
-        cluster.dry_run(writes, PATIENCE).await
+        cluster.dry_run(writes, PATIENCE, &|_, _, words| words.to_owned()).await
     });
     assert!(unread.is_empty(), "{unread:?}");
     let said = |said| match said {

@@ -50,7 +50,12 @@ fn forms(digit: &str) -> RegexSet {
         format!("{VERSION}{VERSION_TAIL}|v\\d{{1,3}}(?:(?:alpha|beta)\\d{{1,3}})?"),
         // Variables of shells and templates, without what may stand for them.
         r"\$\{?[A-Z_][A-Z0-9_]{0,40}\}?|\$[0-9@?#*!]".to_owned(),
-        r"sha256:[0-9a-f]{64}".to_owned(),
+        r"sha256:[0-9a-f]{64}|sha1:[0-9a-f]{40}|md5:[0-9a-f]{32}|sha512:[0-9a-f]{128}".to_owned(),
+        // What clouds call images, networks and roles.
+        r"(?:ami|eipalloc|eni|fs|igw|lt|nat|pl|rtb|sg|snap|subnet|vol|vpc)-[0-9a-f]{8}(?:[0-9a-f]{9})?".to_owned(),
+        r"arn:aws[a-z-]{0,10}:[a-z0-9-]{2,30}:[a-z0-9-]{0,20}:\d{0,12}:[A-Za-z0-9_./:*-]{1,160}".to_owned(),
+        r"/subscriptions/[0-9a-fA-F-]{36}(?:/[A-Za-z0-9._()-]{1,90}){0,12}".to_owned(),
+        r"ocid1\.[a-z]{2,30}\.oc\d{1,2}\.[a-z0-9-]{0,30}\.[a-z0-9]{20,80}".to_owned(),
         r"(?:eth|ens|eno|enp\d{1,3}s|bond|br|vlan|lo|team|vd|sd|dummy|tun|tap|wlan|ib|nvme|veth|cali|cilium_)[a-z]?\d{0,4}".to_owned(),
         // Flags: what they are set to is looked at by itself.
         r"--[a-z][a-z0-9]{0,20}(?:-[a-z0-9]{1,20}){0,6}|-[a-zA-Z]|-[a-z]?(?:rf|xe|eu|euo|euxo|ef|la|lR|xzf|xvf|zxvf|sS|fsSL|sSL|sSf|SL)".to_owned(),
@@ -72,7 +77,7 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
 
 /// An address with a scheme: scheme, host, path.
 static URL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^[a-z][a-z0-9+.-]{1,15}://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*)(?::\d{1,5})?((?:/[^/?#@]*)*)$")
+    Regex::new(r"^[a-z][a-z0-9+.-]{1,15}://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*)(?::\d{1,5})?((?:/[^/?#@]*)*)(?:\?timeout=[0-9]{1,4}m?s)?$")
         .expect("a regular expression")
 });
 
@@ -289,6 +294,27 @@ pub(super) fn drawn_by_lot(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// A public key as OpenSSH writes it, with the name of its owner.
+static PUBLIC_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("^(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-nistp[0-9]{3}) AAAA[A-Za-z0-9+/]{20,1000}={0,3}(?: [A-Za-z0-9@._-]{1,80})?$")
+        .expect("a regular expression")
+});
+
+/// Whether a text is what people choose by name: one plain name, a list of them, a path of them (vSphere's inventory, a file of a
+/// datastore), a public key.
+pub(super) fn is_chosen(text: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && is_plain_name(name);
+    let in_datastore = || {
+        let (store, file) = text.strip_prefix('[')?.split_once("] ")?;
+        Some(is_name(store) && is_name(file))
+    };
+    is_plain_name(text)
+        || text.contains(',') && text.split(',').all(is_name)
+        || text.strip_prefix('/').is_some_and(|rest| rest.contains('/') && is_name(rest))
+        || in_datastore().unwrap_or_default()
+        || text.starts_with(['s', 'e']) && PUBLIC_KEY.is_match(text)
+}
+
 /// Whether a text is one plain name, as people give to machines, images and zones: no white space, nothing drawn by lot.
 pub(super) fn is_plain_name(text: &str) -> bool {
     if text.is_empty() || text.len() > 80 || !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
@@ -437,6 +463,40 @@ mod tests {
             "http://u:p@h",
         ] {
             assert!(!is_plain_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_people_choose_by_name_is_shown_and_what_is_drawn_by_lot_is_not() {
+        for text in [
+            "ami-0abcdef1234567890",
+            "sg-903004f8",
+            "/subscriptions/12345678-1234-1234-1234-123456789012/resourceGroups/rg/providers/Microsoft.Compute/images/x",
+            "arn:aws:iam::123456789012:instance-profile/nodes.cluster-api-provider-aws.sigs.k8s.io",
+            "ocid1.image.oc1.iad.aaaaaaaagqwnnhhcudhcrjk2vozhyk2dfkyufjmy6odrcjudtbpp5qxcnlna",
+            "md5:d41d8cd98f00b204e9800998ecf8427e",
+            "[datastore1] templates/ubuntu.vmdk",
+            "/DC0/host/cluster1/Resources/pool",
+            "PodSecurity,NodeRestriction",
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHmZl1k7tq0bJ6nJpRWn3rq1w0Yyq0tJ8d2c8yX1Zq9a ops@x",
+        ] {
+            assert!(is_chosen(text) || is_harmless(text), "{text}");
+        }
+        for text in [
+            "hunter2Qq7",
+            "a,hunter2Qq7",
+            "/hunter2Qq7/x",
+            "/hunter2Qq7",
+            "[a] hunter2Qq7",
+            "ssh-ed25519 hunter2Qq7 x",
+            "a,",
+            "AKIAIOSFODNN7EXAMPLE",
+            "abcdef.0123456789abcdef",
+            "ami-0abcdef12345678901234",
+            "aHVudGVyMnE=",
+        ] {
+            let shown = is_chosen(text) && !super::super::shapes::is_token(text) || is_harmless(text);
+            assert!(!shown, "{text}");
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::tree::Value;
 
 /// Secrets that are shorter than this are hidden in their own place only: as part of other texts they would hide words.
 const SHORTEST: usize = 8;
+/// Fewest digits of a number that is learned: shorter ones are ports, amounts and ids of users, which would be hidden everywhere.
+const SHORTEST_NUMBER: usize = 6;
 /// Shorter ones are learned where they are no ordinary word, and found as a word only.
 const SHORTEST_ODD: usize = 5;
 
@@ -40,7 +42,7 @@ impl Redactor {
     pub fn remember(&mut self, secret: &str) {
         let secret = secret.trim();
         let length = secret.chars().count();
-        if length >= SHORTEST || length >= SHORTEST_ODD && is_odd(secret) {
+        if length >= SHORTEST || length >= SHORTEST_ODD && is_odd(secret) || is_long_number(secret) {
             let mut is_new = self.known.add(secret);
             if secret.contains('\n') {
                 // As it reads where its lines are joined or indented.
@@ -56,7 +58,8 @@ impl Redactor {
 
     /// Remembers a text from a secret place, unless its form says that it is none: Secrets also hold addresses and numbers.
     pub(super) fn notice(&mut self, secret: &str) {
-        if !is_form(secret.trim()) && !self.names.contains(secret.trim()) {
+        let bare = secret.trim();
+        if (is_long_number(bare) || !is_form(bare)) && !self.names.contains(bare) {
             self.remember(secret);
         }
     }
@@ -173,13 +176,18 @@ impl Redactor {
     }
 }
 
+/// Whether a word is a number that is none of a setting: a PIN, say. It is found as a word only.
+fn is_long_number(secret: &str) -> bool {
+    secret.len() >= SHORTEST_NUMBER && secret.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether a word is none that a sentence would have.
 fn is_odd(secret: &str) -> bool {
     !secret.chars().all(|c| c.is_lowercase()) && secret.chars().any(char::is_alphabetic)
 }
 
 /// Every text below a value.
-fn leaves(value: &Value, found: &mut Vec<String>) {
+pub(super) fn leaves(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.values().for_each(|value| leaves(value, found)),
         Value::Array(items) => items.iter().for_each(|value| leaves(value, found)),

@@ -13,10 +13,11 @@ const PIECE: usize = 32;
 /// Secrets that are shorter than this count as words only: as part of other words they would hide half of a text.
 const SHORTEST_PART: usize = 8;
 
-/// Whether what was found is long enough, or is a word.
+/// Whether what was found is long enough and no number, or is a word.
 fn is_whole(text: &str, range: &Range<usize>) -> bool {
     let of_word = |c: char| c.is_alphanumeric();
-    range.len() >= SHORTEST_PART || !text[..range.start].ends_with(of_word) && !text[range.end..].starts_with(of_word)
+    let may_be_part = || range.len() >= SHORTEST_PART && !text.as_bytes()[range.clone()].iter().all(u8::is_ascii_digit);
+    may_be_part() || !text[..range.start].ends_with(of_word) && !text[range.end..].starts_with(of_word)
 }
 
 /// Secrets, found as part of texts.

@@ -11,6 +11,7 @@ mod mark;
 mod memo;
 mod patterns;
 mod places;
+mod quoted;
 mod search;
 mod shapes;
 mod text;
@@ -283,15 +284,7 @@ impl Redactor {
         if !ranges.is_empty() && views::is_encoded(text) {
             return self.mark(text);
         }
-        let field = place.last_key();
-        let typed = (level.is_harmless(field) || level.is_harmless_argument(field, item)) && harmless::is_typed(text);
-        let shows = typed || self.names.contains(text) || self.is_shown(place);
-        match level.guard {
-            _ if shows => {}
-            Guard::Open => ranges.extend(harmless::drawn_by_lot(text)),
-            Guard::Plain if harmless::is_plain_name(text) => {}
-            Guard::Plain | Guard::Typed | Guard::Free => ranges.extend(guarded::hidden(text, self)),
-        }
+        ranges.extend(self.guarded(place, level, item, text));
         let masked = self.masked(text, ranges);
         if masked != text {
             self.keep(&masked, || Value::from(text));
@@ -299,25 +292,23 @@ impl Redactor {
         masked
     }
 
+    /// What is hidden of a text for the place that it stands at.
+    fn guarded(&self, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> Vec<Range<usize>> {
+        let field = place.last_key();
+        let typed = (level.is_harmless(field) || level.is_harmless_argument(field, item)) && harmless::is_typed(text);
+        let shows = typed || self.names.contains(text) || self.is_shown(place);
+        match level.guard {
+            _ if shows => Vec::new(),
+            Guard::Open => harmless::drawn_by_lot(text),
+            Guard::Plain if harmless::is_chosen(text) => Vec::new(),
+            Guard::Plain | Guard::Typed | Guard::Free => guarded::hidden(text, self),
+        }
+    }
+
     /// A text with what is secret in it hidden: what has the form of a secret, and every secret that was learned.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         self.masked(text, self.looked(text))
-    }
-
-    /// Words of another program about an object, such as those of an API server that refuses it: what they quote may be any
-    /// part of it.
-    #[must_use]
-    pub fn quoted(&self, text: &str) -> String {
-        let mut ranges = self.looked(text);
-        for quote in text::quotes(text) {
-            let inner = &text[quote.clone()];
-            if !harmless::is_plain_name(inner) && !self.names.contains(inner) {
-                let hidden = guarded::hidden(inner, self);
-                ranges.extend(hidden.into_iter().map(|range| quote.start + range.start..quote.start + range.end));
-            }
-        }
-        self.masked(text, ranges)
     }
 
     /// A path with the keys hidden that are secrets or look like one.

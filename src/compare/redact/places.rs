@@ -83,10 +83,14 @@ pub(super) enum Guard {
 }
 
 /// Fields of any kind below which anything can stand, with typed fields among it.
-const TYPED: [&str; 16] = [
+const TYPED: [&str; 23] = [
+    "additionalMetadata",
     "args",
     "bootCommands",
     "bootcmd",
+    "cloudInitConfigDrive",
+    "cloudInitNoCloud",
+    "command",
     "commands",
     "configPatches",
     "env",
@@ -99,11 +103,14 @@ const TYPED: [&str; 16] = [
     "metaData",
     "patches",
     "runcmd",
+    "scpCommand",
+    "sshCommand",
     "strategicPatches",
+    "vmExtensions",
 ];
 
 /// Fields of any kind below which anything can stand under any name: what files hold, what machines are started with.
-const FREE: [&str; 25] = [
+const FREE: [&str; 29] = [
     "additionalConfig",
     "binaryData",
     "cloudConfig",
@@ -114,12 +121,16 @@ const FREE: [&str; 25] = [
     "customData",
     "customVMXKeys",
     "data",
+    "extendedMetadata",
     "extraConfig",
     "ignition",
     "machineConfig",
     "manifest",
+    "notificationMetadata",
     "postStart",
     "preStart",
+    "preStop",
+    "protectedSettings",
     "script",
     "scripts",
     "serverMetadata",
@@ -152,7 +163,7 @@ const OF_OWNER: [&str; 13] = [
 ];
 
 /// Typed fields of bootstrap data that are names or choices of an API.
-const HARMLESS_FIELDS: [&str; 55] = [
+const HARMLESS_FIELDS: [&str; 56] = [
     "apiVersion",
     "clusterDomain",
     "clusterName",
@@ -190,6 +201,7 @@ const HARMLESS_FIELDS: [&str; 55] = [
     "pathType",
     "permissions",
     "policy",
+    "publisher",
     "registrationMethod",
     "replaceFS",
     "role",
@@ -286,7 +298,10 @@ impl Level {
             }
             _ => (Descent::Below, false),
         };
-        let here = if FREE.contains(&key) || key.ends_with("UserData") {
+        // Of a machine, what its cloud hands to it (OCI `metadata`): that of objects stands beside a spec.
+        let of_machine =
+            key == "metadata" && !self.of_bootstrap && matches!(self.stage, Descent::Spec | Descent::TemplateSpec);
+        let here = if of_machine || FREE.contains(&key) || key.ends_with("UserData") || key.ends_with("Script") {
             Guard::Free
         } else if starts || TYPED.contains(&key) || key.ends_with("Commands") {
             Guard::Typed

@@ -29,14 +29,22 @@ fn secret_words(last: u8) -> &'static [&'static str] {
 
 /// Whole names whose value is secret, by their last letter.
 fn secret_names(last: u8) -> &'static [&'static str] {
+    if last == b'h' { &["auth"] } else { &[] }
+}
+
+/// Last words of names whose value is secret, by their last letter: `rootPass`, `db_pwd`, and no `compass`.
+fn secret_last_words(last: u8) -> &'static [&'static str] {
     match last {
         b'd' => &["pwd"],
-        b'h' => &["auth"],
         b'k' => &["psk"],
         b's' => &["pass"],
+        b'w' => &["pw"],
         _ => &[],
     }
 }
+
+/// Ends of names that are no plural of a secret: lists of this name hold names of Secrets.
+const OF_REFERENCES: [&str; 2] = ["secrets", "credentials"];
 
 /// Names that end like a secret and are none.
 const HARMLESS: [&str; 6] = [
@@ -50,12 +58,37 @@ const HARMLESS: [&str; 6] = [
 
 /// Whether a value with this name is secret.
 pub(super) fn is_secret_word(name: &str) -> bool {
-    let Some(last) = name.bytes().rev().find(u8::is_ascii_alphanumeric) else { return false };
+    let name = name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    // Nearly all names end otherwise than a secret, and most plurals are of something else.
+    is_secret_one(name) || name.strip_suffix(['s', 'S']).is_some_and(|one| is_secret_one(one) && !of_references(name))
+}
+
+/// Whether several of this name are names of Secrets.
+fn of_references(name: &str) -> bool {
+    OF_REFERENCES.iter().any(|word| rest_before(name, word).is_some())
+}
+
+/// Whether a value with this name, which ends with a letter or a digit, is secret.
+fn is_secret_one(name: &str) -> bool {
+    let Some(last) = name.bytes().next_back().filter(u8::is_ascii_alphanumeric) else { return false };
     let last = last.to_ascii_lowercase();
     let ends_with = |word: &&str| rest_before(name, word).is_some();
     let is_whole = |word: &&str| rest_before(name, word) == Some(true);
-    (secret_names(last).iter().any(is_whole) || secret_words(last).iter().any(ends_with))
+    let is_last = |word: &&str| is_last_word(name, word);
+    (secret_names(last).iter().any(is_whole)
+        || secret_last_words(last).iter().any(is_last)
+        || secret_words(last).iter().any(ends_with))
         && !HARMLESS.iter().any(ends_with)
+}
+
+/// Whether a name ends with a word as the last of its words: behind a mark or a digit, or where it alone begins with a capital.
+fn is_last_word(name: &str, word: &str) -> bool {
+    let Some((before, end)) = name.len().checked_sub(word.len()).and_then(|at| name.split_at_checked(at)) else {
+        return false;
+    };
+    let camel =
+        || end.starts_with(|c: char| c.is_ascii_uppercase()) && before.ends_with(|c: char| c.is_ascii_lowercase());
+    end.eq_ignore_ascii_case(word) && (!before.ends_with(|c: char| c.is_ascii_alphabetic()) || camel())
 }
 
 /// Whether a name, without marks and in small letters, ends with a word; and then, whether it is nothing else.
@@ -98,8 +131,16 @@ fn has_known_prefix(word: &str) -> bool {
         return false;
     }
     let rest_of = |prefix: &str| word.strip_prefix(prefix).map_or(0, str::len);
-    let long =
-        [("ghp_", 30), ("gho_", 30), ("ghs_", 30), ("github_pat_", 30), ("glpat-", 16), ("xoxb-", 20), ("hvs.", 20)];
+    let long = [
+        ("AGE-SECRET-KEY-1", 30),
+        ("ghp_", 30),
+        ("gho_", 30),
+        ("ghs_", 30),
+        ("github_pat_", 30),
+        ("glpat-", 16),
+        ("xoxb-", 20),
+        ("hvs.", 20),
+    ];
     let amazon = (word.starts_with("AKIA") || word.starts_with("ASIA"))
         && word.len() == 20
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
@@ -113,4 +154,51 @@ fn is_crypt_hash(word: &str) -> bool {
     let mut parts = rest.split('$');
     parts.next().is_some_and(|id| matches!(id, "1" | "2a" | "2b" | "2y" | "5" | "6" | "7" | "y" | "gy"))
         && parts.map(str::len).sum::<usize>() >= 20
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_that_its_value_is_secret_and_one_that_only_looks_so_does_not() {
+        for name in [
+            "rootPass",
+            "adminPw",
+            "db_pwd",
+            "wifi-psk",
+            "PASS",
+            "pw",
+            "DB_PASS",
+            "sshPasswords",
+            "tokens",
+            "apiKeys",
+            "passwords:",
+            "access-keys",
+            "psks",
+        ] {
+            assert!(is_secret_word(name), "{name}");
+        }
+        for name in [
+            "bypass",
+            "compass",
+            "existingPassRef",
+            "passthrough",
+            "sshKeyName",
+            "tokenTTL",
+            "secretName",
+            "secrets",
+            "usernamePrefix",
+            "imagePullSecrets",
+            "credentials",
+            "ssh_pwauth",
+            "keys",
+            "class",
+            "address",
+            "tasks",
+            "sshAuthorizedKeys",
+        ] {
+            assert!(!is_secret_word(name), "{name}");
+        }
+    }
 }

@@ -44,6 +44,81 @@ fn secrets_are_found_in_the_fields_of_every_kind() {
 }
 
 #[test]
+fn what_machines_are_started_with_is_guarded_whatever_its_provider_calls_it() {
+    let cases = [
+        json!({"additionalMetadata": [{"key": "startup-script", "value": "useradd -p wolf-tango-nine ops"}]}),
+        json!({"vmExtensions": [{"name": "join", "publisher": "Microsoft.Azure", "version": "2.1",
+            "protectedSettings": {"commandToExecute": "./join.sh wolf-tango-nine"}}]}),
+        json!({"vmExtensions": [{"name": "join", "settings": {"commandToExecute": "./join.sh wolf-tango-nine"}}]}),
+        json!({"installImage": {"postInstallScript": "useradd -p wolf-tango-nine ops"}}),
+        json!({"metadata": {"user_data": "wolf-tango-nine"}}),
+        json!({"extendedMetadata": {"a": {"b": "wolf-tango-nine"}}}),
+        json!({"volumes": [{"cloudInitNoCloud": {"networkData": "wifis: {w: {key-x: wolf-tango-nine}}"}}]}),
+        json!({"provisionJob": {"sshCommand": "sshpass -p wolf-tango-nine ssh", "scpCommand": "scp -X wolf-tango-nine"}}),
+        json!({"containers": [{"name": "a", "command": ["sh", "-c", "join wolf-tango-nine"]}]}),
+        json!({"lifecycleHooks": [{"notificationMetadata": "wolf-tango-nine"}]}),
+        json!({"rootPass": "wolf-tango-nine"}),
+    ];
+    for case in cases {
+        let text = shown("XMachineTemplate", &json!({"spec": {"template": {"spec": case}}}));
+        assert!(!text.contains("wolf") && text.contains("<redacted:"), "{text}");
+        assert!(!text.contains("commandToExecute") || text.contains(r#""name":"join""#), "{text}");
+    }
+    let plain = json!({"metadata": {"name": "wolf-tango-nine", "labels": {"a": "wolf-tango-nine"}}, "spec": {"template": {
+        "metadata": {"labels": {"a": "wolf-tango-nine"}}, "spec": {"image": "wolf-tango-nine", "flavor": "wolf-tango-nine",
+        "networkData": {"links": {"ethernets": [{"id": "wolf-tango-nine"}]}}, "imageURLCommand": "wolf-tango-nine",
+        "vmExtensions": [{"name": "wolf-tango-nine", "publisher": "wolf-tango-nine", "version": "1.0"}],
+        "additionalNetworkTags": ["wolf-tango-nine"], "additionalMetadata": [{"key": "wolf-tango-nine", "value": "true"}]}}}});
+    assert_eq!(shown("XMachineTemplate", &plain), plain.to_string());
+}
+
+#[test]
+fn what_an_api_server_says_of_an_object_shows_nothing_that_is_hidden_in_it() {
+    let redactor = Redactor::new(&MarkKey::fresh()).with_names(["demo"]);
+    let key = Key::new("bootstrap.cluster.x-k8s.io/v1beta1", "KubeadmConfigTemplate", None, "demo");
+    let object = json!({"metadata": {"name": "demo"}, "spec": {"template": {"spec": {"files": [
+        {"path": "/etc/x", "content": "wolf hunter2q"}], "preKubeadmCommands": ["login hunter3q"]}}}});
+    let said = |words: &str| redactor.answer(&key, &object, words);
+    for words in [
+        r#"X "demo" is invalid: spec.template.spec.files[0].content: Invalid value: "wolf hunter2q": too short"#,
+        r#"X "demo" is invalid: spec.x: Invalid value: v1beta1.File{Path:"/etc/x", Content:"hunter2q"}: bad"#,
+        r#"X "demo" is invalid: spec.x: Unsupported value: "hunter2q": supported values: "a", "b""#,
+        r#"admission webhook "v.example.org" denied the request: content hunter2q of demo is too weak"#,
+        r#"admission webhook "v.example.org" denied the request: 'login hunter3q' of demo is not allowed"#,
+        r#"error found in #10 byte of ...|ontent":"hunter2q"|..., bigger context of demo"#,
+    ] {
+        let shown = said(words);
+        assert!(!shown.contains("hunter") && !shown.contains("wolf"), "{shown}");
+        assert!(shown.contains("demo") && shown.contains("<redacted:"), "{shown}");
+    }
+    for words in [
+        r#"X "demo" is invalid: spec.version: Unsupported value: "v1.31.0": supported values: "a", "b""#,
+        r#"admission webhook "validation.kubeadmconfigtemplate.bootstrap.cluster.x-k8s.io" denied the request: spec.replicas: Forbidden"#,
+        r#"failed calling webhook "v.example.org": Post "https://capi.capi-system.svc:443/validate?timeout=10s": no endpoints"#,
+        "exceeded quota: machines, requested: count/machines=1, used: count/machines=3, limited: count/machines=3",
+    ] {
+        assert_eq!(said(words), words);
+    }
+}
+
+#[test]
+fn a_long_number_of_a_secret_is_hidden_as_a_word_and_a_short_one_is_not() {
+    let mut redactor = Redactor::new(&MarkKey::fresh());
+    let data =
+        json!({"pin": BASE64_STANDARD.encode("83726491"), "id": BASE64_STANDARD.encode("372649"), "port": "NjQ0Mw=="});
+    redactor.learn(
+        &Key::new("v1", "Secret", None, "s"),
+        &json!({"data": data, "stringData": {"a": "10.9.8.7", "b": "true"}}),
+    );
+    for text in ["unlock 83726491 1", "unlock=372649"] {
+        assert!(redactor.text(text).starts_with("unlock") && redactor.text(text).contains("<redacted:"), "{text}");
+    }
+    for text in ["https://10.9.8.7:6443 true", "id 1837264912", "size 3726490", "sha256:a372649b", "4711"] {
+        assert_eq!(redactor.text(text), text);
+    }
+}
+
+#[test]
 fn what_only_names_a_secret_is_shown() {
     let object = json!({"spec": {"files": [{"contentFrom": {"secret": {"name": "my-secret", "key": "value"}}}],
         "identityRef": {"kind": "Secret", "name": "cloud-config"}, "secretName": "s", "tokenTTL": "24h",

@@ -60,7 +60,13 @@ fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
     for (place, mark) in text.match_indices("://") {
         let start = place + mark.len();
         let stop = |c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '`' | '<' | '>' | '?' | '#' | ',');
-        let end = text[start..].find(stop).map_or(text.len(), |length| start + length);
+        let mut end = text[start..].find(stop).map_or(text.len(), |length| start + length);
+        if is_cut(&text[start..end]) {
+            // Nothing but the `@` says where such a password ends.
+            let stop = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ',');
+            let whole = text[end..].find(stop).map_or(text.len(), |length| end + length);
+            end = text[end..whole].rfind('@').map_or(end, |length| end + length + 1);
+        }
         let Some(at) = text[start..end].rfind('@').map(|length| start + length) else { continue };
         match text[start..at].find(':') {
             Some(colon) => found.push(start + colon + 1..at),
@@ -68,6 +74,14 @@ fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
             None => {}
         }
     }
+}
+
+/// Whether what stands before the path of an address ends in the middle of a password: behind its colon is neither a port nor a variable.
+fn is_cut(authority: &str) -> bool {
+    let port = authority.split_once(':').map_or("", |(_, port)| port);
+    !authority.contains(['@', '['])
+        && !port.starts_with(['$', '{', '%'])
+        && !port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Words that have the form of a token.
@@ -273,6 +287,8 @@ mod tests {
             "echo 'root:canary' | chpasswd",
             "http_proxy=http://u:canary@p:3128/",
             "git clone https://canary@host/repo",
+            "server https://u:ab/canary@10.0.0.1:6443 is",
+            "https://u:canary?x#canary@host/x",
             "-----BEGIN EC PRIVATE KEY-----\ncanary\n-----END EC PRIVATE KEY-----",
             "tls-key: |\n  canary\n  canary\nnext: 1",
             "of Secret fleet/demo-kubeconfig: canary",
@@ -301,6 +317,7 @@ mod tests {
             "secretName: web\nssh_pwauth: true\ntoken: ${TOKEN}\n",
             "spec.version \"v1.30.4\" -> \"v1.31.0\" replaces 3 Machines",
             "ssh://git@github.com/org/repo",
+            "https://registry.example.org:5000/@scope/pkg oci://host/path/a@sha256:0f1e https://${HOST}:${PORT}/x@y",
             "token-webhook-config-file=/etc/x",
             "Secret fleet/demo-kubeconfig: is not known to be safe",
             "rollgate hold: Secret demo-kubeconfig: data.value is not known to be safe",

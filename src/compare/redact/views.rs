@@ -137,6 +137,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
             'u' => hex(2, 4),
             'U' => hex(2, 8),
             'x' => hex(2, 2),
+            '0' | '1' => octal(&text[1..]),
             c @ ('\\' | '"' | '\'' | '/' | '$' | '`' | ' ' | '!') => Some((c, 2)),
             _ => None,
         };
@@ -147,8 +148,27 @@ fn escape(text: &str) -> Option<(char, usize)> {
     if text.starts_with("''") {
         return Some(('\'', 2));
     }
-    let named = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&#39;", '\''), ("&apos;", '\'')];
+    if let Some(rest) = text.strip_prefix("&#") {
+        return entity(rest);
+    }
+    let named = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
     named.iter().find(|(name, _)| text.starts_with(name)).map(|(name, c)| (*c, name.len()))
+}
+
+/// The ASCII character that three octal digits behind a backslash stand for, as C and `printf` write it.
+fn octal(digits: &str) -> Option<(char, usize)> {
+    let digits = digits.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    Some((char::from_u32(u32::from_str_radix(digits, 8).ok()?)?, 4))
+}
+
+/// The character that a number between `&#` and `;` stands for, as XML writes it.
+fn entity(text: &str) -> Option<(char, usize)> {
+    let (number, _) = text.get(..text.len().min(10))?.split_once(';')?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => number.parse(),
+    };
+    Some((char::from_u32(code.ok()?)?, number.len() + 3))
 }
 
 /// Fewest characters that are taken for an encoding: those of eight bytes in base64.
@@ -177,6 +197,7 @@ pub(super) fn decoded(word: &str, left: &Cell<usize>) -> Option<String> {
     }
     let compact: String = word.split_ascii_whitespace().collect();
     let compact = compact.trim_end_matches('=');
+    let compact = compact.strip_prefix("0x").unwrap_or(compact);
     if compact.len() < SHORTEST_ENCODED {
         return None;
     }
@@ -246,6 +267,7 @@ mod tests {
         let plain = unescaped(&once.text).expect("and more");
         assert_eq!(unescaped(&plain.text).map_or(plain.text, |view| view.text), r#"{"p": "a&b"}"#);
         assert_eq!(unescaped("p%40ss it''s &amp;").expect("escapes").text, "p@ss it's &");
+        assert_eq!(unescaped(r"\160@&#115;&#x73; \1").expect("escapes").text, r"p@ss \1");
         assert!(unescaped("50% of it").is_none());
     }
 
@@ -257,6 +279,7 @@ mod tests {
             "c2VjcmV0LXRleHQ",
             "7365637265742d74657874",
             "7365637265742D74657874",
+            "0x7365637265742d74657874",
         ] {
             assert!(decoded(word, &Cell::new(1000)).is_some_and(|plain| plain.contains("secret-text")), "{word}");
         }

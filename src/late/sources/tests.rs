@@ -166,3 +166,17 @@ fn sources_of_platforms_are_fields_of_objects() {
     let two = json!({"status": {"loadBalancer": {"ingress": [{"ip": "10.0.3.7"}, {"ip": "fd00::7"}]}}});
     assert!(at_path(&two, path).is_err());
 }
+
+#[test]
+fn the_address_of_a_source_is_said_without_what_may_be_secret_in_it() {
+    for (url, said) in [
+        ("https://reader:hunter2@vault.example.org:1/x?token=t", "https://vault.example.org:1/x"),
+        ("https://token@vault.example.org/x#f", "https://vault.example.org/x"),
+        ("https://u:hun/ter2@vault.example.org/x", "https://"),
+        ("https://u:p?hunter2@vault.example.org/x", "https://"),
+        ("http://[fd00::1]:8080/a@b", "http://[fd00::1]:8080/a@b"),
+        ("https://vault.example.org", "https://vault.example.org"),
+    ] {
+        assert_eq!(place_of(url), said, "{url}");
+    }
+}
