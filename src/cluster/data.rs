@@ -12,10 +12,14 @@ use crate::cluster::plan::{GroupKind, ObjectRead, ReadPlan, Scope, Use};
 use crate::hashed::HashSet;
 use crate::host::{HostKind, kinds, referred};
 use crate::kinds::Role;
-use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_SET};
+use crate::kinds::contract::{CLUSTER, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET};
 use crate::object::{Key, Object};
 use crate::providers::kind;
 use crate::tree::Map;
+use crate::world::BaseKind;
+
+/// What the owners of Machines are read for.
+const WHY: &str = "changed Secrets and ConfigMaps may be theirs";
 
 /// Reads the Clusters around changed data, and where there are some, the owners of Machines.
 pub(super) async fn around(
@@ -25,9 +29,10 @@ pub(super) async fn around(
     outcome: &mut WorldRead,
     progress: &mut Progress<'_>,
 ) {
-    // Of a release that nobody names nothing is known, which is doubt of its own.
+    // Of a release that nobody names nothing is known, which is doubt of its own, unless a file says what was written last.
     let host = &outcome.world.host;
-    if host.release.is_none() && !matches!(host.kind, Some(HostKind::Kubectl | HostKind::Argocd)) {
+    let is_named = host.release.is_some() || matches!(host.kind, Some(HostKind::Kubectl | HostKind::Argocd));
+    if !is_named && outcome.world.base.kind == BaseKind::Unknown {
         return;
     }
     let clusters = GroupKind::new(CORE, CLUSTER);
@@ -41,7 +46,10 @@ pub(super) async fn around(
         }
         let mut more = ReadPlan::default();
         for name in names {
-            more.list(GroupKind::new(CORE, name), "changed Secrets and ConfigMaps may be theirs");
+            more.list(GroupKind::new(CORE, name), WHY);
+        }
+        if names.contains(&MACHINE) {
+            more.may_list(GroupKind::new(CORE, MACHINE_POOL), WHY);
         }
         catalogue.more(caller, &more.kinds.keys().map(|kind| (kind.clone(), None)).collect()).await;
         outcome.plan.scope = needs::scope(namespaces.clone(), false);

@@ -21,6 +21,8 @@ pub(super) struct Resource {
     pub(super) plural: String,
     /// Whether objects have a namespace.
     pub(super) namespaced: bool,
+    /// Whether no new object may be made: its definition is being deleted.
+    pub(super) closed: bool,
 }
 
 impl Resource {
@@ -105,6 +107,19 @@ struct ServedKind {
     verbs: Vec<String>,
 }
 
+impl ServedKind {
+    fn can(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|own| own == verb)
+    }
+
+    /// Its resource in a version of its group. Of a kind whose definition is being deleted, objects may be deleted and not made
+    /// (`k8s.io/apiextensions-apiserver` `pkg/apiserver/customresource_discovery_controller.go`, sync, v0.36).
+    fn resource(&self, group: &str, version: &str) -> Resource {
+        let closed = self.can("deletecollection") && !self.can("create");
+        Resource { closed, ..resource(group, version, &self.name, self.namespaced) }
+    }
+}
+
 /// Kinds of the core group that need no question.
 const BUILT_IN: [(&str, &str, bool); 3] =
     [(CONFIG_MAP, "configmaps", true), (SECRET, "secrets", true), ("Namespace", "namespaces", false)];
@@ -140,11 +155,9 @@ impl Catalogue {
                     continue;
                 }
                 let listed = caller.get(&format!("/apis/{}/{version}", group.name), JSON, kinds).await?;
-                let can = |one: &ServedKind, verb: &str| one.verbs.iter().any(|own| own == verb);
-                for one in listed.iter().filter(|one| can(one, "list") && can(one, "watch")) {
+                for one in listed.iter().filter(|one| one.can("list") && one.can("watch")) {
                     let key = GroupKind::new(&group.name, &one.kind);
-                    let served = || resource(&group.name, version, &one.name, one.namespaced);
-                    found.entry(key).or_insert_with(served);
+                    found.entry(key).or_insert_with(|| one.resource(&group.name, version));
                 }
             }
         }
@@ -235,10 +248,8 @@ impl Catalogue {
         for candidate in self.candidates(kind, version) {
             match self.kinds.get(&(kind.group.clone(), candidate.clone())) {
                 Some(Ok(kinds)) => {
-                    let found =
-                        kinds.iter().find(|one| one.kind == kind.kind && one.verbs.iter().any(|verb| verb == "list"));
-                    if let Some(found) = found {
-                        let found = resource(&kind.group, &candidate, &found.name, found.namespaced);
+                    if let Some(found) = kinds.iter().find(|one| one.kind == kind.kind && one.can("list")) {
+                        let found = found.resource(&kind.group, &candidate);
                         let as_asked = version.is_none_or(|version| version == candidate);
                         return match (as_asked, doubt) {
                             (true, _) => Ok(Served::As(found)),
@@ -264,7 +275,8 @@ fn is_built_in(kind: &GroupKind) -> bool {
 
 /// A resource from its texts.
 fn resource(group: &str, version: &str, plural: &str, namespaced: bool) -> Resource {
-    Resource { group: group.to_owned(), version: version.to_owned(), plural: plural.to_owned(), namespaced }
+    let (group, version, plural) = (group.to_owned(), version.to_owned(), plural.to_owned());
+    Resource { group, version, plural, namespaced, closed: false }
 }
 
 /// The group that every API server has which can hold custom resources.

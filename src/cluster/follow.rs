@@ -29,6 +29,12 @@ pub(crate) fn pointed(live: &Inventory) -> Pointed {
                     add(&mut found, object, value.pointer(pointer));
                 }
             }
+            // A pool has these two for all of its Machines, where a MachineDeployment has templates.
+            Role::Pool => {
+                for pointer in ["/spec/template/spec/bootstrap/configRef", "/spec/template/spec/infrastructureRef"] {
+                    add(&mut found, object, value.pointer(pointer));
+                }
+            }
             Role::Deployment | Role::Set | Role::Class | Role::ControlPlane => {
                 templates(&mut found, object, value.get("spec").unwrap_or(&Value::Null));
             }

@@ -2,6 +2,7 @@
 //! there, proven absent, or unread. Always ends at the deadline, and always with a World.
 
 mod call;
+mod called_for;
 mod connect;
 mod data;
 mod discover;

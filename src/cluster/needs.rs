@@ -48,6 +48,7 @@ pub(crate) fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
     let home = asked.host.host.namespace.as_deref();
     let mut namespaces = BTreeSet::new();
     kinds_of(asked.rendered, asked.policy, &mut plan);
+    pruned(asked, &mut plan, &mut namespaces);
     for object in asked.rendered.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
         match object.key.namespace.as_deref().or(home) {
             Some(namespace) => drop(namespaces.insert(namespace.to_owned())),
@@ -125,6 +126,21 @@ pub(super) fn scope(namespaces: BTreeSet<String>, everywhere: bool) -> Scope {
     }
 }
 
+/// Adds what `kubectl apply --prune` may delete: whatever it applied once to a namespace that it writes to, of kinds of which the stream
+/// may have none any more (kubectl `pkg/cmd/apply/prune.go`, `pruneAll`).
+fn pruned(asked: &PlannedFrom<'_>, plan: &mut ReadPlan, namespaces: &mut BTreeSet<String>) {
+    let host = &asked.host.host;
+    if host.kind != Some(HostKind::Kubectl) || !host.prune {
+        return;
+    }
+    for (group, name) in lost_with_a_namespace() {
+        plan.list(GroupKind::new(group, name), "kubectl apply --prune may delete it");
+    }
+    let home = host.namespace.as_deref();
+    let objects = asked.rendered.objects().iter().filter(|object| !kinds::is_cluster_wide(&object.key));
+    namespaces.extend(objects.filter_map(|object| object.key.namespace.as_deref().or(home)).map(str::to_owned));
+}
+
 /// Adds the kinds that rendered (or last written) objects call for.
 pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan) {
     let versions = versions(objects);
@@ -146,14 +162,38 @@ pub(super) fn kinds_of(objects: &Inventory, policy: &Policy, plan: &mut ReadPlan
                 read.version = versions.get(*group).cloned();
             }
         }
-        if known.role == Role::Class {
-            for name in [CLUSTER, MACHINE_DEPLOYMENT, MACHINE_SET, MACHINE] {
-                plan.list(GroupKind::new(CORE, name), "clusters of the class may be in any namespace").everywhere =
-                    true;
+        for (group, name, reason) in known.may_read() {
+            let read = plan.may_list(GroupKind::new(group, name), format!("{reason} {}", kind.kind));
+            if read.version.is_none() {
+                read.version = versions.get(*group).cloned();
             }
+        }
+        if known.role == Role::Class {
+            of_a_class(plan);
         }
     }
     health(policy, &versions, plan);
+}
+
+/// Adds the clusters of a class, with what makes their Machines.
+pub(super) fn of_a_class(plan: &mut ReadPlan) {
+    const ANYWHERE: &str = "clusters of the class may be in any namespace";
+    for name in [CLUSTER, MACHINE_DEPLOYMENT, MACHINE_SET, MACHINE] {
+        plan.list(GroupKind::new(CORE, name), ANYWHERE).everywhere = true;
+    }
+    plan.may_list(GroupKind::new(CORE, MACHINE_POOL), ANYWHERE).everywhere = true;
+}
+
+/// Whether there may be MachinePools: a Cluster or a class says that it has some, or a paused Cluster, which its own pools wait for.
+pub(super) fn may_have_pools(object: &Object) -> bool {
+    let is_asked = matches!(kind_of(&object.key.group, &object.key.kind).role, Role::Cluster | Role::Class);
+    let Some(value) = is_asked.then(|| object.value().ok()).flatten() else { return false };
+    let has = |pointer: &str| {
+        value.pointer(pointer).and_then(crate::tree::Value::as_array).is_some_and(|pools| !pools.is_empty())
+    };
+    value.pointer("/spec/paused") == Some(&crate::tree::Value::Bool(true))
+        || has("/spec/topology/workers/machinePools")
+        || has("/spec/workers/machinePools")
 }
 
 /// Says what must be read beside `plan` once the last manifest is known: the kinds that it holds, and what goes with a
@@ -180,7 +220,9 @@ pub(super) fn removed(
     for object in gone.chain(hooks).filter(|object| kinds::may_take_others(&object.key)) {
         taken_with(object, &mut namespaces, &mut more);
     }
-    more.kinds.retain(|kind, read| plan.kinds.get(kind).is_none_or(|had| read.everywhere && !had.everywhere));
+    let is_more =
+        |read: &KindRead, had: &KindRead| read.everywhere && !had.everywhere || had.optional && !read.optional;
+    more.kinds.retain(|kind, read| plan.kinds.get(kind).is_none_or(|had| is_more(read, had)));
     more.scope = scope(namespaces, false);
     more
 }
@@ -219,12 +261,16 @@ fn health(policy: &Policy, versions: &BTreeMap<String, String>, plan: &mut ReadP
             read.version = versions.get(CORE).cloned();
         }
     }
-    let hosts = plan.kinds.keys().find_map(|kind| kind_of(&kind.group, &kind.kind).hosts);
-    if let Some((group, name)) =
-        hosts.filter(|_| policy.all_gates().any(|gates| gates.health.hosts != GateAnswer::Allow))
-    {
-        plan.list(GroupKind::new(group, name), "gate health.hosts");
+    if let Some(hosts) = hosts_of(plan.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str())), policy) {
+        plan.list(hosts, "gate health.hosts");
     }
+}
+
+/// The hosts that Machines of these kinds run on, where a gate looks at them.
+pub(super) fn hosts_of<'k>(kinds: impl IntoIterator<Item = (&'k str, &'k str)>, policy: &Policy) -> Option<GroupKind> {
+    let (group, name) = kinds.into_iter().find_map(|(group, kind)| kind_of(group, kind).hosts)?;
+    let is_asked = policy.all_gates().any(|gates| gates.health.hosts != GateAnswer::Allow);
+    is_asked.then(|| GroupKind::new(group, name))
 }
 
 /// The version that the chart renders for each group; where it renders two, the first.

@@ -61,6 +61,7 @@ fn a_control_plane_needs_its_machines_and_the_workers_that_may_wait_for_it() {
             "Machine.cluster.x-k8s.io",
             "MachineDeployment.cluster.x-k8s.io",
             "MachineHealthCheck.cluster.x-k8s.io",
+            "MachinePool.cluster.x-k8s.io",
             "MachineSet.cluster.x-k8s.io",
             "RKE2ControlPlane.controlplane.cluster.x-k8s.io"
         ]
@@ -131,6 +132,44 @@ fn a_class_is_looked_for_everywhere() {
         Host::default(),
     );
     assert!(matches!(plan.scope, Scope::Everywhere(_)));
+    let pools = &plan.kinds[&GroupKind::new(CORE, MACHINE_POOL)];
+    assert!(pools.everywhere && pools.optional);
+}
+
+#[test]
+fn a_template_calls_for_the_classes_of_its_namespace_alone() {
+    let of = |kind: &str| {
+        let template = object("infrastructure.cluster.x-k8s.io/v1beta1", kind, Some("a"), "t");
+        plan(vec![template], &Policy::default(), &[], Host::default())
+    };
+    let plan = of("DockerMachineTemplate");
+    assert!(kinds(&plan).contains(&"ClusterClass.cluster.x-k8s.io".to_owned()));
+    assert!(matches!(plan.scope, Scope::Only(_)) && plan.kinds.values().all(|read| !read.everywhere));
+    assert!(!kinds(&of("DockerMachine")).contains(&"ClusterClass.cluster.x-k8s.io".to_owned()));
+}
+
+#[test]
+fn pools_may_be_forbidden_unless_the_stream_has_one() {
+    let cluster = || object("cluster.x-k8s.io/v1beta2", "Cluster", Some("a"), "c");
+    let pool = || object("cluster.x-k8s.io/v1beta2", "MachinePool", Some("a"), "p");
+    for (objects, is_optional) in
+        [(vec![cluster()], true), (vec![cluster(), pool()], false), (vec![pool(), cluster()], false)]
+    {
+        let plan = plan(objects, &Policy::default(), &[], Host::default());
+        assert_eq!(plan.kinds[&GroupKind::new(CORE, MACHINE_POOL)].optional, is_optional);
+    }
+}
+
+#[test]
+fn what_kubectl_prunes_may_be_of_any_kind() {
+    let of = |prune: bool| {
+        let host = Host { kind: Some(HostKind::Kubectl), prune, ..Host::default() };
+        plan(vec![object("v1", "ConfigMap", Some("a"), "c")], &Policy::default(), &[], host)
+    };
+    let pruned = of(true);
+    assert!(kinds(&pruned).contains(&"MachineDeployment.cluster.x-k8s.io".to_owned()));
+    assert_eq!(pruned.scope, Scope::Only(BTreeSet::from(["a".to_owned()])));
+    assert_eq!(of(false), ReadPlan::default());
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub struct KindRead {
     pub keep: Keep,
     /// Whether objects anywhere in the cluster matter, not only those in the namespaces of the chart.
     pub everywhere: bool,
+    /// Whether a list that is forbidden is doubt only where it matters: where something says that there may be such objects, or a gate asks.
+    pub optional: bool,
     /// Labels that an object must have to be of use.
     pub selector: Option<&'static str>,
     /// What for, one phrase each.
@@ -124,6 +126,14 @@ impl ReadPlan {
     /// Asks for a kind; asking twice adds the reasons.
     pub fn list(&mut self, kind: GroupKind, reason: impl Into<String>) -> &mut KindRead {
         let read = self.kinds.entry(kind).or_default();
+        read.reasons.insert(reason.into());
+        read.optional = false;
+        read
+    }
+
+    /// Asks for a kind that may be forbidden, unless it was asked for already.
+    pub fn may_list(&mut self, kind: GroupKind, reason: impl Into<String>) -> &mut KindRead {
+        let read = self.kinds.entry(kind).or_insert_with(|| KindRead { optional: true, ..KindRead::default() });
         read.reasons.insert(reason.into());
         read
     }

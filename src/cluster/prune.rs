@@ -9,6 +9,9 @@ use crate::object::ApiVersion;
 use crate::providers::kind_of;
 use crate::tree::{Map, Value};
 
+/// The condition of a Machine whose words are asked for: they tell a member of etcd that only learns from one that is broken.
+const ETCD_MEMBER: &str = "EtcdMemberHealthy";
+
 /// Prunes one object as it came from the server.
 pub(super) fn prune(value: &mut Value, keep: Keep) {
     let Some(map) = value.as_object_mut() else { return };
@@ -44,7 +47,10 @@ fn of_metadata(metadata: &mut Map, keep: Keep, role: Role) {
             _ => drop(metadata.shift_remove("managedFields")),
         }
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.shift_remove("kubectl.kubernetes.io/last-applied-configuration");
+            // That kubectl applied it is enough to know: `apply --prune` may delete it.
+            if let Some(last) = annotations.get_mut("kubectl.kubernetes.io/last-applied-configuration") {
+                *last = Value::from("");
+            }
         }
     }
     metadata.shift_remove("selfLink");
@@ -61,7 +67,9 @@ fn of_status(status: &mut Map) {
     }
     for conditions in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(condition) = conditions.as_object_mut() {
-            condition.shift_remove("message");
+            if condition.get("type").and_then(Value::as_str) != Some(ETCD_MEMBER) {
+                condition.shift_remove("message");
+            }
             condition.shift_remove("observedGeneration");
         }
     }
@@ -82,11 +90,14 @@ mod tests {
         let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
             "metadata": {"name": "m", "managedFields": [1], "annotations": {"a": "b"}},
             "status": {"nodeRef": {"name": "n"}, "certificatesExpiryDate": "x", "phase": "Running", "addresses": [1], "nodeInfo": {},
-                "conditions": [{"type": "Ready", "status": "True", "message": "long"}], "deprecated": {"v1beta1": {}}}});
+                "conditions": [{"type": "Ready", "status": "True", "message": "long"},
+                    {"type": "EtcdMemberHealthy", "status": "False", "message": "Waiting for learner etcd member", "observedGeneration": 1}],
+                "deprecated": {"v1beta1": {}}}});
         let expected = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
             "metadata": {"name": "m", "annotations": {"a": "b"}},
             "status": {"nodeRef": {"name": "n"}, "certificatesExpiryDate": "x", "phase": "Running",
-                "conditions": [{"type": "Ready", "status": "True"}]}});
+                "conditions": [{"type": "Ready", "status": "True"},
+                    {"type": "EtcdMemberHealthy", "status": "False", "message": "Waiting for learner etcd member"}]}});
         assert_eq!(pruned(machine, false), expected);
     }
 
@@ -113,6 +124,16 @@ mod tests {
         ] {
             assert!(kept["metadata"].get("managedFields").is_none());
         }
+    }
+
+    #[test]
+    fn that_kubectl_applied_an_object_is_kept_without_what_it_applied() {
+        let annotations = json!({"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"});
+        let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": {"name": "m", "annotations": annotations}});
+        let kept = json!({"kubectl.kubernetes.io/last-applied-configuration": "", "a": "b"});
+        assert_eq!(pruned(cluster.clone(), false)["metadata"]["annotations"], kept);
+        assert_eq!(pruned(cluster.clone(), true), cluster);
     }
 
     #[test]

@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call::{CallFault, Caller};
 use super::discover::{Catalogue, Resource, Served};
 use super::{
-    Lookup, Online, Progress, SourceObject, WorldRead, data, installed, list, record, remote, second, standing, taken,
-    unserved,
+    Lookup, Online, Progress, SourceObject, WorldRead, called_for, data, installed, list, record, remote, second,
+    standing, taken, unserved,
 };
 use crate::cluster::needs;
 use crate::cluster::plan::{GroupKind, Keep, KindRead, ObjectRead, ReadPlan, Scope, Use};
 use crate::host::{HostKind, kinds};
+use crate::kinds::contract::MACHINE_POOL;
 use crate::model::first_and_more;
 use crate::object::{Key, Object};
 use crate::tree::Value;
@@ -52,7 +53,9 @@ pub(super) async fn all(
     removed(caller, online, &mut catalogue, outcome, progress).await;
     data::around(caller, online, &mut catalogue, outcome, progress).await;
     installed::read(caller, &mut catalogue, outcome).await;
+    called_for::clusters(caller, online, &mut catalogue, outcome, progress).await;
     second::pointed(caller, online, &mut catalogue, outcome, progress).await;
+    called_for::hosts(caller, online, &mut catalogue, outcome, progress).await;
     data::named(caller, online, &catalogue, outcome).await;
     remote::read(caller, online, &catalogue, own, outcome).await;
     unserved::kinds(caller, online.rendered, &mut catalogue, outcome).await;
@@ -91,6 +94,7 @@ pub(super) async fn lists(
     progress: &mut Progress<'_>,
 ) -> BTreeSet<GroupKind> {
     let mut missing = BTreeSet::new();
+    let mut put_off = Vec::new();
     let mut running = FuturesUnordered::new();
     for (kind, read) in kinds {
         match served(catalogue, kind, read, online, outcome) {
@@ -130,11 +134,18 @@ pub(super) async fn lists(
                     let keys = if read.keep.managed_fields { keys_of(online, kind) } else { Vec::new() };
                     let what = format!("list of {kind}{place}");
                     let remedy = refused(&fault, &resource.group, &resource.plural, &["get", "list"]);
-                    outcome.world.unread.push(unread(&what, &fault, &remedy, keys));
+                    let unread = unread(&what, &fault, &remedy, keys);
+                    match read.optional && matches!(fault, CallFault::Forbidden(_)) {
+                        true => put_off.push((kind, unread)),
+                        false => outcome.world.unread.push(unread),
+                    }
                 }
             }
         }
     }
+    let known = || online.rendered.objects().iter().chain(outcome.world.live.objects());
+    put_off.retain(|(kind, _)| kind.kind == MACHINE_POOL && known().any(needs::may_have_pools));
+    outcome.world.unread.extend(put_off.into_iter().map(|(_, unread)| unread));
     missing
 }
 
@@ -195,7 +206,13 @@ fn served(
     outcome: &mut WorldRead,
 ) -> Option<Resource> {
     let rendered = read.keep.managed_fields;
-    match catalogue.find(kind, read.version.as_deref()) {
+    let found = catalogue.find(kind, read.version.as_deref());
+    if let Ok(Served::As(resource) | Served::Otherwise(resource)) = &found
+        && resource.closed
+    {
+        outcome.world.coverage.note_closed(kind);
+    }
+    match found {
         Ok(Served::As(resource)) => Some(resource),
         Ok(Served::Otherwise(resource)) => {
             let asked = read.version.as_deref().unwrap_or_default();

@@ -89,7 +89,7 @@ impl Watched {
     #[must_use]
     pub fn of(kind: GroupKind, version: &str, plural: &str, namespaced: bool) -> Self {
         let (version, plural) = (version.to_owned(), plural.to_owned());
-        let resource = Resource { group: kind.group.clone(), version, plural, namespaced };
+        let resource = Resource { group: kind.group.clone(), version, plural, namespaced, closed: false };
         Self { kind, namespaced, name: None, resource }
     }
 
@@ -101,6 +101,7 @@ impl Watched {
             version: "v1".to_owned(),
             plural: "configmaps".to_owned(),
             namespaced: true,
+            closed: false,
         };
         let kind = GroupKind::new("", crate::contract::CONFIG_MAP);
         Self { kind, namespaced: true, name: Some(name.to_owned()), resource }

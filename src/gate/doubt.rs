@@ -8,7 +8,8 @@ use crate::world::{Unread, rights};
 
 /// A reason for each thing that was needed and could not be read; one for all rights that one binding grants.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
-    let all = judged.world.unread.iter().chain(judged.doubts);
+    let owners = super::unread_owners::of(judged);
+    let all = judged.world.unread.iter().chain(judged.doubts).chain(&owners);
     let (bound, others): (Vec<&Unread>, Vec<&Unread>) = all.partition(|unread| rights::is_in_read_role(&unread.remedy));
     match bound.as_slice() {
         [] | [_] => bound.into_iter().chain(others).map(reason).collect(),

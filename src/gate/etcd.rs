@@ -16,8 +16,9 @@ use crate::providers::kubeadm;
 use crate::report::plural;
 use crate::tree::Value;
 
-/// Conditions that its controller wants on each Machine before a step (`controlplane/kubeadm/reconcilers/kubeadmcontrolplane/scale.go`
-/// preflightChecks of Cluster API 1.14; CAPRKE2 0.21 `controlplane/internal/controllers/scale.go` asks for `AgentHealthy` and the last).
+/// Conditions that its controller wants on each Machine before a step, also where one is missing
+/// (`controlplane/kubeadm/reconcilers/kubeadmcontrolplane/scale.go` preflightChecks, preflightCheckCondition of Cluster API 1.14; CAPRKE2
+/// 0.21 `controlplane/internal/controllers/scale.go` asks for `AgentHealthy` and the last).
 const WANTED: [&str; 6] = [
     "APIServerPodHealthy",
     "ControllerManagerPodHealthy",
@@ -132,10 +133,20 @@ impl<'j> Plane<'_, 'j> {
         let wanted = WANTED.iter().filter(|name| has_etcd || !name.starts_with("Etcd"));
         let chosen = if self.surges() { Vec::new() } else { self.chosen() };
         let is_spared = |member: &Member<'_>| chosen.len() == 1 && chosen[0].key == member.key;
-        let found = self.members.machines.iter().filter(|member| !is_spared(member)).find_map(|member| {
+        let asked: Vec<_> = self.members.machines.iter().filter(|member| !is_spared(member)).collect();
+        let is_bad = asked.iter().find_map(|member| {
             let says = |name: &&str| condition(&member.value, name).filter(|status| *status != "True");
             wanted.clone().find_map(|name| Some(format!("{}: {name} is {}", member.key.name, says(name)?)))
         });
+        // It is wanted of all of them, and older controllers and other distributions say it of none.
+        let lacks = |name: &str| asked.iter().find(|member| condition(&member.value, name).is_none());
+        let is_said = |name: &str| asked.iter().any(|member| condition(&member.value, name).is_some());
+        let is_silent = || {
+            let (name, member) =
+                wanted.clone().filter(|name| is_said(name)).find_map(|name| Some((name, lacks(name)?)))?;
+            Some(format!("{} has no condition {name}, which others have", member.key.name))
+        };
+        let found = is_bad.or_else(is_silent);
         found.map(|what| format!("{what}; its controller takes no step until that is over"))
     }
 

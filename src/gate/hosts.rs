@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{Judged, decision};
 use crate::compare::Pair;
 use crate::hashed::HashMap;
+use crate::judge::hosts::are_read;
 use crate::kinds::fields::wanted;
 use crate::model::Reason;
 use crate::model::{Action, Decision, Effect, plural_is};
@@ -14,7 +15,7 @@ use crate::providers::hosts::{HOST, chooses, is_free, is_on_its_way, selector};
 use crate::providers::kind;
 use crate::providers::metal3::MACHINE_TEMPLATE as TEMPLATE;
 use crate::tree::Value;
-use crate::world::LiveKind;
+use crate::world::{Coverage, LiveKind, World, rights};
 
 /// A reason for each choice of hosts that is too small for what chooses from it at one time.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -25,7 +26,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow || !is_metal {
         return Vec::new();
     }
-    // Offline, no host in the World says nothing; a cluster was asked for all of them.
+    // In an old render, no host says nothing.
     if live.of_kind(HOST.1).next().is_none() && judged.world.source.kind != LiveKind::Cluster {
         return Vec::new();
     }
@@ -51,7 +52,14 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     // Hosts that the same write brings become free once they were looked at.
     let brought = judged.pairs.iter().filter(|pair| pair.key.kind == HOST.1 && pair.live.is_none());
     let brought: Vec<(&Key, &Value)> = brought.filter_map(|pair| Some((&pair.key, pair.predicted.as_ref()?))).collect();
-    crowds.values().filter_map(|crowd| crowd.short_of(&hosts, &brought, answer)).collect()
+    let is_blind = |crowd: &Crowd<'_>| {
+        judged.world.source.kind == LiveKind::Cluster && !are_read(judged.world, live, crowd.first.namespace.as_deref())
+    };
+    let reason = |crowd: &Crowd<'_>| match is_blind(crowd) {
+        true => crowd.unread(judged.world, answer),
+        false => crowd.short_of(&hosts, &brought, answer),
+    };
+    crowds.values().filter_map(reason).collect()
 }
 
 /// How many more Machines an owner wants after the write than before it.
@@ -74,6 +82,21 @@ struct Crowd<'a> {
 }
 
 impl Crowd<'_> {
+    /// The doubt of a write that needs hosts where nobody read which there are.
+    fn unread(&self, world: &World, answer: Decision) -> Option<Reason> {
+        let Self { first, surge, more, .. } = self;
+        let remedy = match world.coverage {
+            Coverage::Whole => "add the BareMetalHosts to the live side, or set gates.health.hosts: allow".to_owned(),
+            Coverage::Asked(_) => rights::remedy(HOST.0, "baremetalhosts", &["list"]),
+        };
+        let message = format!(
+            "{first}: {} needed, and nobody knows how many are free: the BareMetalHosts were not read",
+            plural_is(surge + more, "host")
+        );
+        let answer = if answer == Decision::Hold { Decision::Undecided } else { answer };
+        (surge + more > 0).then(|| Reason::new("health.hosts", answer, message).with_advice(&remedy).of(first))
+    }
+
     fn short_of(&self, hosts: &[(&Object, Value)], brought: &[(&Key, &Value)], answer: Decision) -> Option<Reason> {
         let Self { first, selector, surge, more } = self;
         let fits = |(host, value): &&(&Object, Value)| {

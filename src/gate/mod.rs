@@ -23,6 +23,7 @@ mod rolling;
 mod scale_in;
 mod speakers;
 mod unavailable;
+mod unread_owners;
 mod version;
 mod vip;
 mod window;

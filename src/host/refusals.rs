@@ -84,6 +84,11 @@ impl Run<'_> {
             let because = format!("no release of its provider has {} of {}", object.key.kind, object.api_version);
             return Some(Refusal { path: Path::root().key("apiVersion"), because, reach: self.of_unreadable() });
         }
+        let kind = || GroupKind::new(&object.key.group, &object.key.kind);
+        if pair.is_some_and(|pair| pair.action == Action::Create) && self.world.coverage.is_closed(&kind()) {
+            let because = "its CustomResourceDefinition is being deleted, so no new object of it is made".to_owned();
+            return Some(Refusal { path: Path::root().key("kind"), because, reach: Reach::Object });
+        }
         if let Some(refusal) = self.of_namespace(object).or_else(|| self.of_ending(object, pair)) {
             return Some(refusal);
         }

@@ -165,6 +165,15 @@ impl Run<'_> {
         match unsure {
             Unsure::Removals if kinds::owns_machines(key) => self.blind.push(key.clone()),
             Unsure::Nothing | Unsure::Removals => {}
+            Unsure::Contested(path) => self.out.doubts.push(Unread {
+                what: format!("whether the API server takes the apply of {key}"),
+                why: format!(
+                    "{path} holds neither what was applied last nor what is applied now, so another field manager may own it, which is \
+                     refused as a conflict; the live object does not say who does"
+                ),
+                remedy: "dump with kubectl get --show-managed-fields, or use a snapshot".to_owned(),
+                keys: vec![key.clone()],
+            }),
             Unsure::Emptied(path) => self.out.doubts.push(Unread {
                 what: format!("whether the API server takes the apply of {key}"),
                 why: format!(

@@ -78,6 +78,8 @@ pub(super) enum Unsure {
     Removals,
     /// A map that goes may become null, which is refused: somebody owns a part of it in another version.
     Emptied(Path),
+    /// An apply that does not force may be refused: nobody says who owns this place, and somebody else has given it another value.
+    Contested(Path),
 }
 
 /// The object after the write.
@@ -169,7 +171,7 @@ fn server_side(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> A
     let mut entries = owners(before.live);
     if entries.is_empty() {
         if !before.says_owners {
-            return unowned(before, &read);
+            return unowned(before, &read, applier);
         }
         entries.push(before_first_apply(before.live, schema));
     }
@@ -260,16 +262,57 @@ fn put_null(value: &mut Value, path: &[Segment]) {
     }
 }
 
-/// An apply where nobody is said to own anything.
-fn unowned(before: &Before<'_>, rendered: &Value) -> AfterWrite {
+/// An apply where nobody is said to own anything. The API server refuses it where another manager owns a field and gave it another value
+/// (structured-merge-diff v6 `merge/update.go`, `update`).
+fn unowned(before: &Before<'_>, rendered: &Value, applier: Applier<'_>) -> AfterWrite {
     match before.last {
         Last::Known(last) => {
             let mut last = last.clone();
             schema::reshape(&mut last, rendered);
-            AfterWrite::sure(patched(before.live, merge::three_way(&last, rendered, before.live)))
+            let unsure = match applier.force {
+                true => None,
+                false => {
+                    let mut filled = before.definition.filled(&last).unwrap_or_else(|| last.clone());
+                    fill_number(before.key, &mut filled);
+                    written_by_others((before.live, Some(&filled), rendered), &Path::root())
+                }
+            };
+            let predicted = patched(before.live, merge::three_way(&last, rendered, before.live));
+            let unsure = unsure.map_or(Unsure::Nothing, Unsure::Contested);
+            AfterWrite::Holds { predicted, unsure, adopted: false }
         }
         Last::Nothing | Last::Taken => AfterWrite::sure(merge::overlay(before.live, rendered)),
         Last::Unknown => blind(before, rendered),
+    }
+}
+
+/// Fills in the number of Machines that an owner has where nobody says one (`core/webhooks/admission/machinedeployment.go`,
+/// calculateMachineDeploymentReplicas, of Cluster API 1.14, without an autoscaler; control planes by their schema).
+fn fill_number(key: &Key, sent: &mut Value) {
+    let spec = sent.get_mut("spec").and_then(Value::as_object_mut).filter(|_| kinds::owns_machines(key));
+    if let Some(spec) = spec.filter(|spec| !spec.contains_key("replicas")) {
+        spec.insert("replicas".to_owned(), Value::from(1));
+    }
+}
+
+/// The first place that holds neither what was sent last time, with what webhooks filled in, nor what is sent now, and so was written by
+/// somebody else. Where nothing was sent, it may be a default of the schema, which nobody owns.
+fn written_by_others((live, last, sent): (&Value, Option<&Value>, &Value), path: &Path) -> Option<Path> {
+    if live == sent || last.is_none_or(|last| last.is_null() || last == live) {
+        return None;
+    }
+    match (live, sent) {
+        (Value::Object(live), Value::Object(sent)) => sent.iter().find_map(|(key, sent)| {
+            let last = last.and_then(|last| last.get(key));
+            written_by_others((live.get(key)?, last, sent), &path.key(key.as_str()))
+        }),
+        // The API server fills in what an item leaves out, so items are compared one by one.
+        (Value::Array(live), Value::Array(sent)) if live.len() == sent.len() => {
+            live.iter().zip(sent).enumerate().find_map(|(at, (live, sent))| {
+                written_by_others((live, last.and_then(|last| last.get(at)), sent), &path.index(at))
+            })
+        }
+        _ => Some(path.clone()),
     }
 }
 

@@ -32,5 +32,6 @@ pub(crate) mod why;
 
 pub use classify::classify;
 pub(crate) use once::Once;
+pub(crate) use waiting::hosts;
 
 pub use scene::Scene;

@@ -20,7 +20,6 @@ use crate::object::{GroupKind, Key, Path, is_deleting};
 use crate::providers::{hosts, kind, machines, typed};
 use crate::tree::Value;
 use crate::world::Coverage;
-use crate::world::LiveKind;
 
 /// What was found about one owner.
 pub(crate) struct Assessment {
@@ -108,7 +107,7 @@ impl Assessment {
         let rolls = basis == Basis::Machines && units.iter().any(|unit| !unit.after.is_empty());
         let standing = if rolls { mirror.standing(&case) } else { Vec::new() };
         let is_due = units.iter().any(|unit| !unit.after.is_empty());
-        let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
+        let has_all = waiting::hosts::are_read(stage.scene.world, live, key.namespace.as_deref());
         let get = |key: &Key| after.get(key).map(|value| Value::clone(&value));
         let mut out = Self {
             keeps: key.known.keeps,

@@ -277,17 +277,18 @@ impl Session<'_> {
 
     fn offline(&self, detected: Detected, names: &BTreeSet<String>, path: Option<&Path>) -> Result<Ready, Stop> {
         let setup = self.setup;
+        let mut warnings = detected.warnings.clone();
         let (mut world, key_id, redact) = match path {
             Some(path) => {
                 // The stream is read first, so that the file shares with it what stands in both.
                 self.rendered()?;
                 let text = Some(&self.input.text);
                 let opened = files::open_beside(path, &detected.host, setup.now, text).map_err(Stop::usage)?;
+                warnings.extend(files::not_read(&opened.passed_over));
                 (opened.world, opened.key_id, opened.redact)
             }
             None => (self.nothing_live(&detected)?, None, Vec::new()),
         };
-        let mut warnings = detected.warnings.clone();
         let mut snapshot_key = None;
         if let (Some(id), Some(path)) = (&key_id, path) {
             let report = say::report_path(&setup.env);

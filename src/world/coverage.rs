@@ -43,6 +43,10 @@ pub struct Asked {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "BTreeMap<String, BTreeSet<String>>"))]
     unserved: BTreeMap<GroupKind, BTreeSet<String>>,
+    /// Kinds of which no new object can be made, because their definition is being deleted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[cfg_attr(test, schemars(with = "BTreeSet<String>"))]
+    closed: BTreeSet<GroupKind>,
 }
 
 /// How much of a kind was read.
@@ -90,6 +94,12 @@ impl Coverage {
     pub fn lacks_version(&self, kind: &GroupKind, api_version: &str) -> bool {
         let Self::Asked(asked) = self else { return false };
         asked.unserved.get(kind).is_some_and(|versions| versions.contains(api_version))
+    }
+
+    /// Whether no new object of a kind can be made.
+    #[must_use]
+    pub fn is_closed(&self, kind: &GroupKind) -> bool {
+        matches!(self, Self::Asked(asked) if asked.closed.contains(kind))
     }
 
     /// Whether an object was asked for by its name and is not there.
@@ -143,6 +153,13 @@ impl Coverage {
     pub fn note_unserved(&mut self, kind: &GroupKind, api_version: &str) {
         if let Some(asked) = self.asked_mut() {
             asked.unserved.entry(kind.clone()).or_default().insert(api_version.to_owned());
+        }
+    }
+
+    /// Notes that no new object of a kind can be made.
+    pub fn note_closed(&mut self, kind: &GroupKind) {
+        if let Some(asked) = self.asked_mut() {
+            asked.closed.insert(kind.clone());
         }
     }
 
@@ -219,6 +236,7 @@ mod tests {
         coverage.note_not_served(&GroupKind::new("metal3.io", "BareMetalHost"));
         coverage.note_absent(key("v1", "ConfigMap", Some("a"), "c"));
         coverage.note_unserved(&GroupKind::new("cluster.x-k8s.io", "Cluster"), "cluster.x-k8s.io/v1alpha3");
+        coverage.note_closed(&GroupKind::new("metal3.io", "BareMetalHost"));
         let text = serde_json::to_string(&coverage).expect("JSON");
         assert_eq!(serde_json::from_str::<Coverage>(&text).expect("coverage"), coverage, "{text}");
     }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use super::Host;
+use super::folder::{Found, dumps};
+pub(crate) use super::folder::{manifests, not_read};
 use super::snapshot::{self, Snapshot};
 use super::{Base, BaseKind, LiveKind, LiveSource, Unread, World};
+use super::{Host, dump};
 use crate::kinds::contract::MACHINE;
 use crate::model;
-use crate::object::{Inventory, LoadError, MetadataKey, Object, Stream, StreamText};
+use crate::object::{Inventory, Key, LoadError, MetadataKey, Object, Stream, StreamText};
 use crate::parallel;
 use crate::tree::Value;
 
@@ -35,6 +37,42 @@ pub enum FileError {
         path: String,
         /// Why, with its line.
         why: LoadError,
+    },
+    /// A list that says itself that it is not whole.
+    #[error(
+        "{path}:{line}: the list {what}, so it is a part of the cluster and no more; read it to its end (kubectl get -o yaml does)"
+    )]
+    Part {
+        /// Path.
+        path: String,
+        /// Line.
+        line: usize,
+        /// What it says of itself.
+        what: String,
+    },
+    /// Metadata in the place of objects.
+    #[error(
+        "{path}:{line}: {kind} {name} is an answer about an object and not the object; dump whole objects (kubectl get -o yaml)"
+    )]
+    NoObject {
+        /// Path.
+        path: String,
+        /// Line.
+        line: usize,
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// An object that stands twice, in two states.
+    #[error("{key} stands twice, in two states: {first} and {second}; give one dump of the cluster, taken at one time")]
+    Twice {
+        /// The object.
+        key: Key,
+        /// Where the first one is.
+        first: String,
+        /// Where the other one is.
+        second: String,
     },
     /// There is nothing to read.
     #[error(
@@ -63,6 +101,8 @@ pub struct Opened {
     pub key_id: Option<String>,
     /// Places that the policy of that snapshot names as secret.
     pub redact: Vec<String>,
+    /// Files of a folder that seem to hold objects, and were not read for their names.
+    pub passed_over: Vec<PathBuf>,
 }
 
 impl std::fmt::Debug for Opened {
@@ -99,7 +139,8 @@ pub(crate) fn open_beside(
 ) -> Result<Opened, FileError> {
     let name = path.display().to_string();
     let mut live = Inventory::default();
-    let files = manifests(path)?;
+    let Found { files, passed_over } = dumps(path)?;
+    let mut ends = Vec::with_capacity(files.len());
     // Of many files none has the documents of the stream at their places.
     let beside = beside.filter(|_| files.len() == 1);
     for file in &files {
@@ -121,12 +162,21 @@ pub(crate) fn open_beside(
         } else {
             Vec::from(stream.objects).into_iter().for_each(|object| live.push(object));
         }
+        ends.push(live.len());
     }
     // A render that failed leaves an empty file, beside which everything would look new.
     if live.is_empty() {
         return Err(FileError::Empty { path: name });
     }
-    Ok(Opened { world: world(live, name, host, now), key_id: None, redact: Vec::new() })
+    let mut world = world(live, name, host, now);
+    if world.source.kind == LiveKind::Cluster {
+        let place = |object: &Object, at: usize| {
+            let file = ends.iter().position(|end| at < *end).and_then(|file| files.get(file));
+            (file.map(|file| file.display().to_string()).unwrap_or_default(), object.line)
+        };
+        world.live = dump::checked(std::mem::take(&mut world.live), &place)?;
+    }
+    Ok(Opened { world, key_id: None, redact: Vec::new(), passed_over })
 }
 
 /// The World that a snapshot holds. What the host of this run says wins over what was recorded.
@@ -160,7 +210,7 @@ fn saved(path: &Path, bytes: &[u8], host: &Host) -> Result<Opened, FileError> {
     if host.method.is_some() {
         world.host.method = host.method;
     }
-    Ok(Opened { world, key_id: Some(key_id), redact })
+    Ok(Opened { world, key_id: Some(key_id), redact, passed_over: Vec::new() })
 }
 
 /// A World that knows nothing: every object is new, as far as can be told.
@@ -325,38 +375,6 @@ fn of_cluster(object: &Object) -> bool {
                 let fields = value.pointer("/metadata/managedFields").and_then(Value::as_array);
                 text("/metadata/uid") || fields.is_some_and(|fields| !fields.is_empty())
             })
-}
-
-/// The files below a path in a stable order; the path itself where it is a file.
-///
-/// # Errors
-/// When the path or a folder below it cannot be read.
-pub(crate) fn manifests(path: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let fault = |path: &Path, why| FileError::Read { path: path.display().to_string(), why };
-    if !std::fs::metadata(path).map_err(|why| fault(path, why))?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut found = Vec::new();
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).map_err(|why| fault(&folder, why))? {
-            let entry = entry.map_err(|why| fault(&folder, why))?;
-            let kind = entry.file_type().map_err(|why| fault(&entry.path(), why))?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if is_manifest(&entry.path()) {
-                found.push(entry.path());
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Whether a file of a folder is read.
-fn is_manifest(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    matches!(ending, "yaml" | "yml" | "json")
 }
 
 /// The bytes of a file.

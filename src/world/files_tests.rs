@@ -66,3 +66,26 @@ fn nothing_is_skipped_for_being_broken() {
         Err(FileError::Read { .. })
     ));
 }
+
+#[cfg(unix)]
+#[test]
+fn nothing_of_a_dump_is_passed_over_in_silence() {
+    let root = tempfile::tempdir().expect("a folder");
+    let map = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    for name in ["live/a.json", "live/B.YAML", "beside/c.json", "live/d.json.1", "live/machines"] {
+        write(root.path(), name, &map("m"));
+    }
+    let live = root.path().join("live");
+    std::fs::write(live.join("README.md"), "apiVersion: v1\n").expect("a file");
+    std::fs::write(live.join(".gitkeep"), "").expect("a file");
+    std::fs::write(live.join("notes.txt"), "not a manifest").expect("a file");
+    std::os::unix::fs::symlink(root.path().join("beside"), live.join("linked")).expect("a link");
+    std::os::unix::fs::symlink(&live, root.path().join("beside/back")).expect("a link");
+    let opened = open(&live, &Host::default(), Timestamp::UNIX_EPOCH).expect("a World");
+    assert_eq!(opened.world.live.len(), 3);
+    let said = not_read(&opened.passed_over).expect("a sentence");
+    assert!(said.contains("d.json.1") && said.contains("live/machines seem to hold objects"), "{said}");
+    assert!(!said.contains("README") && !said.contains("notes"), "{said}");
+    // A stream is what kubectl reads of a folder, and no more.
+    assert_eq!(manifests(&live).expect("files").len(), 1);
+}

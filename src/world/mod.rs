@@ -3,7 +3,9 @@
 
 pub(crate) mod compared;
 mod coverage;
+mod dump;
 pub(crate) mod files;
+mod folder;
 pub(crate) mod history;
 mod host;
 pub(crate) mod images;

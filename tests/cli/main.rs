@@ -28,6 +28,7 @@ mod pins;
 mod policy;
 mod post_render;
 mod readme;
+mod reads;
 mod release;
 mod releases;
 mod revisions;

@@ -9,11 +9,11 @@ use crate::judge::stage::Stage;
 use crate::kinds::contract::{CORE, MACHINE};
 use crate::kinds::fields::{annotation, target, text, wanted};
 use crate::model::{Action, Hold, Pair, Why};
-use crate::object::{Key, Path};
-use crate::providers::hosts::{HOST, HOST_OF_MACHINE, chooses, free, is_free, selector, template};
+use crate::object::{GroupKind, Key, Object, Path, View};
+use crate::providers::hosts::{HOST, HOST_OF_MACHINE, METAL3_MACHINE, chooses, free, is_free, selector, template};
 use crate::providers::kind;
 use crate::tree::Value;
-use crate::world::LiveKind;
+use crate::world::{Coverage, LiveKind, World};
 
 /// The owners that may wait for a host that the write brings: those of the namespaces in which it writes hosts.
 pub(super) fn reached(stage: &Stage<'_>) -> Vec<Key> {
@@ -37,7 +37,7 @@ pub(in crate::judge) fn none_free(stage: &Stage<'_>, key: &Key, assessment: &Ass
     }
     let side = Side::before(stage);
     let get = |key: &Key| side.get(key).map(|value| Value::clone(&value));
-    let has_all = stage.scene.world.source.kind == LiveKind::Cluster;
+    let has_all = are_read(stage.scene.world, stage.scene.view, key.namespace.as_deref());
     // Of hosts that nobody read none is known to be free, and a template that nobody read may choose every host.
     let is_metal = template(key, &assessment.new).is_some();
     if !is_metal || free(stage.scene.view, key, has_all, get).is_some_and(|free| free > 0) {
@@ -66,6 +66,21 @@ pub(in crate::judge) fn none_free(stage: &Stage<'_>, key: &Key, assessment: &Ass
         },
         places: coming,
     })
+}
+
+/// Whether all hosts of a namespace were read. An old render shows none, and a dump in which Machines of Metal3 have hosts, but no host is,
+/// was made without them.
+pub(crate) fn are_read(world: &World, live: &dyn View, namespace: Option<&str>) -> bool {
+    let has_host = |machine: &Object| machine.value().is_ok_and(|value| annotation(&value, HOST_OF_MACHINE).is_some());
+    match (&world.source.kind, &world.coverage) {
+        (LiveKind::Cluster, Coverage::Whole) => {
+            live.of_kind(HOST.1).next().is_some() || !live.of_kind(METAL3_MACHINE).any(has_host)
+        }
+        (LiveKind::Cluster, coverage) => {
+            coverage.has_list(&GroupKind::new(HOST.0, HOST.1), namespace.unwrap_or_default())
+        }
+        (LiveKind::OldRender | LiveKind::None, _) => false,
+    }
 }
 
 /// Whether the owner's next Machine has a host already and is only not up yet.

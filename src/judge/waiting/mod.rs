@@ -9,7 +9,7 @@ mod endpoint;
 mod handed;
 mod hanging;
 mod health;
-pub(super) mod hosts;
+pub(crate) mod hosts;
 mod lifted;
 mod machines;
 mod past_owner;

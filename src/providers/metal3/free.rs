@@ -25,13 +25,12 @@ pub(crate) fn selector(owner: &Key, get: impl Fn(&Key) -> Option<Value>) -> Opti
 /// How many hosts are free for the next Machines of an owner; `None` where they are not of Metal3, or no host was read.
 #[must_use]
 pub(crate) fn free(live: &dyn View, owner: &Key, has_all: bool, get: impl Fn(&Key) -> Option<Value>) -> Option<u64> {
-    let mut hosts = live.of_kind(HOST.1).peekable();
-    if hosts.peek().is_none() && !has_all {
+    let mut here = live.of_kind(HOST.1).filter(|host| host.key.namespace == owner.namespace).peekable();
+    if here.peek().is_none() && !has_all {
         return None;
     }
     let selector = selector(owner, get)?;
     let fits = |host: &Value| is_free(host, owner) && chooses(&selector, host);
-    let here = hosts.filter(|host| host.key.namespace == owner.namespace);
     Some(here.filter(|host| host.value().is_ok_and(|host| fits(&host))).count() as u64)
 }
 

@@ -19,6 +19,8 @@ use crate::kinds::{Kind, Role};
 
 static RELEASE: Release = Release { name: "metal3", newest: Version::new(1, 14, 0), aliases: &["capm3"] };
 
+/// The kind that a Machine of this provider is made of.
+pub(crate) const MACHINE: &str = "Metal3Machine";
 /// The template of a Machine.
 pub(crate) const MACHINE_TEMPLATE: &str = "Metal3MachineTemplate";
 /// The template of what a host is told about itself.
