@@ -193,7 +193,7 @@ impl Subject<'_> {
             || self.key.known.role == Role::Template
             || self.is_kept_as_written(path)
             || !rules.knows(self.key);
-        if is_empty(before) && is_empty(after) && !may_differ {
+        if is_empty(before) && is_empty(after) && !may_differ && !rules.empty_counts(self.key, path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
         if let Some(answer) = self.by_topology(path) {

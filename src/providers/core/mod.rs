@@ -196,6 +196,7 @@ pub(crate) static PROVIDER: Provider = Provider {
         "add-on-releases",
         "extension-config",
         "address-pools",
+        "cluster-identities",
         "references",
         "others",
     ],
