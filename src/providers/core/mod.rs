@@ -160,6 +160,7 @@ static KINDS: &[Kind] = &[
         ..known(ADDONS, "ClusterResourceSet", Role::Other)
     },
     Kind { by_reference: true, ..known(ADDONS, "ClusterResourceSetBinding", Role::Other) },
+    Kind { installs_into: Some("/spec/clusterSelector"), ..Kind::new(ADDONS, "HelmChartProxy", Role::Other) },
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
     pool_of_addresses("InClusterIPPool"),
     pool_of_addresses("GlobalInClusterIPPool"),
