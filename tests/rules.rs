@@ -124,6 +124,8 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-ipam-provider-in-cluster", (1, 0), (1, 1)),
     ("cluster-api", (1, 5), (1, 14)),
     ("cluster-api-addon-provider-helm", (0, 6), (0, 6)),
+    ("cluster-api-operator", (0, 28), (0, 28)),
+    ("cluster-api-provider-oci", (0, 24), (0, 24)),
     ("cluster-api-provider-rke2", (0, 2), (0, 25)),
     ("cluster-api-provider-openstack", (0, 8), (0, 15)),
     ("cluster-api-provider-metal3", (1, 4), (1, 14)),

@@ -5,7 +5,7 @@ use crate::alike;
 use crate::compare::{Action, Pair, changes};
 use crate::kinds::shapes::Shape;
 use crate::kinds::webhook::{NoWebhook, Written};
-use crate::kinds::{Kind, Versions};
+use crate::kinds::{Kind, Role, Versions};
 use crate::model::{Change, Effect, Sent};
 use crate::object::Path;
 use crate::parallel;
@@ -105,6 +105,10 @@ fn fill_in(kept: &mut Kept, pair: &Pair, kind: &'static Kind, versions: &Version
     let stays = is_update && matches!(past, Past::Sent | Past::Merged);
     let sent = stays.then(|| kept.old.clone());
     webhook.fill_in(&written(is_update), &mut kept.old);
+    if stays && kind.role == Role::InfraCluster {
+        // Its controller writes a finalizer into it at once, and that write is filled in, too: not all webhooks fill in everything at first.
+        webhook.fill_in(&written(is_update), &mut kept.old);
+    }
     if let Some(sent) = sent {
         leave(Some(&sent), &kept.old, &mut kept.new, past == Past::Merged);
     }

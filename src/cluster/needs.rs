@@ -289,8 +289,8 @@ fn named_data(rendered: &Inventory) -> Result<BTreeSet<(String, String)>, LoadEr
     let held = rendered.objects().iter().any(|object| is_data(&object.key));
     if held {
         for object in rendered.objects().iter().filter(|object| kinds::is_compared(&object.key)) {
-            references::named(object.value()?.as_ref(), &mut |kind, name| {
-                found.insert((kind.to_owned(), name.to_owned()));
+            references::named(object.value()?.as_ref(), &mut |named| {
+                found.insert((named.kind.to_owned(), named.name.to_owned()));
             });
         }
     }

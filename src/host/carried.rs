@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::inside::{self, Remotes, Sources};
 use super::predict::Run;
-use super::{kinds, reprint};
+use super::{kinds, reprint, stream};
 use crate::apiserver::merge;
 use crate::hashed::HashSet;
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
@@ -65,11 +65,12 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let remotes = Remotes::new(run.world, run.locator.home());
     let values = named_values(run.rendered, &remotes)?;
     let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let values_before = named_values(old, &remotes)?;
     let sources = Sources::of(&[run.rendered, old], &remotes)?;
     let mut said = Said { is_proven: true, ..Said::default() };
     let objects = run.rendered.objects();
     for (object, carries) in objects.iter().zip(parallel::map(objects, |object| carries(object, &values))) {
-        if !carries? {
+        if !carries? && !carried_before(run, object)? {
             continue;
         }
         let differs = differs(run, object)?;
@@ -82,7 +83,15 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         } else if let Some(was) = before(run, object) {
             leads = leads.worse(was.value().map_or(Leads::Here, |value| remotes.leads(&was.key, &value)));
         }
+        let is_awaited = |key: &Key| {
+            let named = (key.kind.clone(), key.name.clone());
+            values.contains(&named) && values_before.contains(&named)
+        };
         match differs {
+            // The release is there, and was made without them.
+            Differs::New if is_awaited(&object.key) => {
+                said.goes(&object.key, leads, "it is new, and what takes values from it is there");
+            }
             Differs::New if !matches!(leads, Leads::Elsewhere | Leads::Likely) && !may_take_over(run) => {
                 said.fresh.push(object.key.to_string());
             }
@@ -95,7 +104,12 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         // What goes with a release of Flux is read from the cluster, where there is one.
         let seen = kinds::may_take_others(&gone.key) && run.world.source.kind == LiveKind::Cluster;
         let takes_nothing = seen || carriers::is_source(&gone.key.group);
-        if !takes_nothing && !run.is_written(&gone.key) && run.was_written(gone) && inside::is_carrier(gone) {
+        if !takes_nothing
+            && !run.is_written(&gone.key)
+            && run.was_written(gone)
+            && carries(gone, &values)?
+            && !is_kept_data(run, gone)
+        {
             let leads = match sources.are_only_remote(&gone.key) {
                 true => Leads::Elsewhere,
                 false => remotes.leads(&gone.key, gone.value()?.as_ref()),
@@ -105,6 +119,25 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     }
     tell(run, said);
     Ok(())
+}
+
+/// Whether a ConfigMap or Secret that leaves the stream stays where it is.
+fn is_kept_data(run: &Run<'_>, gone: &Object) -> bool {
+    let host = run.world.host.kind;
+    kinds::is_compared_when_referred(&gone.key)
+        && (run.world.host.leaves_removed() || stream::is_kept(gone, host).unwrap_or(false))
+}
+
+/// Whether an object that carries nothing any more did so before: what leaves a bundle is deleted in the cluster that it was written into
+/// (open-cluster-management `pkg/work/spoke/controllers/manifestcontroller/appliedmanifestwork_reconciler.go`, and all that prune).
+fn carried_before(run: &Run<'_>, object: &Object) -> Result<bool, LoadError> {
+    if !kinds::is_foreign(&object.key) && !kinds::is_compared_when_referred(&object.key) {
+        return Ok(false);
+    }
+    match before(run, object) {
+        Some(was) if !stream::same_text(object, was) => carries(was, &HashSet::default()),
+        _ => Ok(false),
+    }
 }
 
 /// Whether the cluster has objects of Cluster API that what is new could take over: Flux and Argo CD do so without asking.
@@ -175,7 +208,9 @@ fn named_values(rendered: &Inventory, remotes: &Remotes<'_>) -> Result<HashSet<(
     for object in rendered.objects().iter().filter(|object| inside::is_carrier(object)) {
         let value = object.value()?;
         if !matches!(remotes.leads(&object.key, &value), Leads::Elsewhere | Leads::Likely) {
-            found.extend(inside::values_of(&value));
+            inside::values_of(&value, &mut |kind, name| {
+                found.insert((kind.to_owned(), name.to_owned()));
+            });
         }
     }
     Ok(found)

@@ -2,7 +2,8 @@
 
 use super::kinds;
 use crate::hashed::HashMap;
-use crate::kinds::fields::{list, text};
+use crate::kinds::contract::{CONFIG_MAP, SECRET};
+use crate::kinds::fields::text;
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::providers::{self, carriers};
 use crate::tree::Value;
@@ -148,12 +149,55 @@ impl Sources {
     }
 }
 
-/// Kind and name of the ConfigMaps and Secrets that a release takes values from.
-pub(super) fn values_of(value: &Value) -> impl Iterator<Item = (String, String)> {
-    ["/spec/valuesFrom", "/spec/postBuild/substituteFrom"].into_iter().flat_map(move |pointer| {
-        list(value, pointer).map(|source| {
-            let word = |field: &str| text(source, field).unwrap_or_default().to_owned();
-            (word("/kind"), word("/name"))
-        })
-    })
+/// Hands on kind and name of the ConfigMaps and Secrets that a release takes values from, or a cluster of another project its configuration.
+///
+/// The fields are those of Flux (`valuesFrom`, `substituteFrom`), of Crossplane's Release and of Fleet (`valuesFrom`), of the HelmChart of k3s
+/// (`valuesSecrets`), of a NodePool of HyperShift (`config`) and of an App of Giant Swarm (`config`, `userConfig`, `extraConfigs`).
+pub(super) fn values_of(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    if let Some(spec) = value.get("spec") {
+        // Elsewhere a field of this name holds the values themselves.
+        if let Some(config) = spec.get("config") {
+            match config {
+                Value::Array(_) => sources(config, CONFIG_MAP, add),
+                _ => ["configMap", "secret"]
+                    .iter()
+                    .filter_map(|field| config.get(field).map(|at| (*field, at)))
+                    .for_each(|(field, at)| sources(at, if field == "secret" { SECRET } else { CONFIG_MAP }, add)),
+            }
+        }
+        below(spec, add);
+    }
+}
+
+/// The same of every field below a value that says where values come from.
+fn below(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+    match value {
+        Value::Object(map) => {
+            for (field, child) in map.iter() {
+                match field.as_str() {
+                    "valuesFrom" | "substituteFrom" | "extraConfigs" => sources(child, CONFIG_MAP, add),
+                    "valuesSecrets" => sources(child, SECRET, add),
+                    "userConfig" => {
+                        child.get("configMap").into_iter().for_each(|at| sources(at, CONFIG_MAP, add));
+                        child.get("secret").into_iter().for_each(|at| sources(at, SECRET, add));
+                    }
+                    _ => below(child, add),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| below(item, add)),
+        _ => {}
+    }
+}
+
+/// Hands on what one source or a list of them names, where it says no kind by the usual one.
+fn sources(value: &Value, usual: &str, add: &mut dyn FnMut(&str, &str)) {
+    if let Value::Array(items) = value {
+        items.iter().for_each(|item| sources(item, usual, add));
+    }
+    for (pointer, kind) in [("/configMapKeyRef/name", CONFIG_MAP), ("/secretKeyRef/name", SECRET)] {
+        text(value, pointer).into_iter().for_each(|name| add(kind, name));
+    }
+    let said = text(value, "/kind").map(|kind| if kind.eq_ignore_ascii_case(SECRET) { SECRET } else { CONFIG_MAP });
+    text(value, "/name").into_iter().for_each(|name| add(said.unwrap_or(usual), name));
 }

@@ -10,7 +10,9 @@ use super::{HostKind, kinds};
 use crate::apiserver;
 use crate::compare::{Action, Change, Pair};
 use crate::hashed::HashSet;
-use crate::kinds::contract::{self, CLUSTER_NAME, SECRET};
+use crate::kinds::contract::{self, CLUSTER_NAME, MACHINE, SECRET};
+use crate::kinds::fields;
+use crate::kinds::standing::condition;
 use crate::model::Effect;
 use crate::model::RuleId;
 use crate::object::{Body, Inventory, Key, LoadError, Object, Segment, is_deleting};
@@ -18,8 +20,9 @@ use crate::tree::Value;
 use crate::world::LiveKind;
 
 /// What a cluster keeps in Secrets that no object names: their names are made from that of the cluster
-/// (cluster-api `util/secret/consts.go`, CAPRKE2 `pkg/secret/certificates.go`).
-const OF_CLUSTER: [&str; 8] = ["ca", "cca", "etcd", "kubeconfig", "peer", "proxy", "sa", "token"];
+/// (cluster-api `util/secret/consts.go`, CAPRKE2 `pkg/secret/certificates.go`, the Talos bootstrap provider's `controllers/secrets.go`).
+const OF_CLUSTER: [&str; 10] =
+    ["apiserver-etcd-client", "ca", "cca", "etcd", "kubeconfig", "peer", "proxy", "sa", "talos", "token"];
 
 /// Adds the pairs of changed or removed Secrets and ConfigMaps whose name stands in a compared object of either side.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
@@ -147,8 +150,47 @@ fn mark(run: &mut Run<'_>, from: usize, what: &str) {
         let is_kept = of_cluster(run, &pair.key) && !is_of_going(&run.world.live, &run.locator, &pair.key);
         if is_kept && reaches_keys(pair) {
             mark_keys(&mut run.out.pairs[place], what);
+        } else if is_kept && overwrites(run, pair) {
+            mark_keys(&mut run.out.pairs[place], "is written over, as a cluster that runs has it, seen or not");
         }
     }
+}
+
+/// Whether a Secret that seems to be new is there, because the Cluster runs and its control plane has made it before the first Machine
+/// (cluster-api `util/secret/certificates.go` LookupOrGenerateCached, v1.14): an old render does not show it, nor does a dump without Secrets.
+/// Helm refuses to write onto it, others put their keys in place of those of the cluster.
+fn overwrites(run: &Run<'_>, pair: &Pair) -> bool {
+    let world = run.world;
+    let Some(cluster) = cluster_of(&pair.key).and_then(|cluster| run.locator.anywhere(&world.live, &cluster)) else {
+        return false;
+    };
+    let told = pair.predicted.as_ref();
+    let says = |pointer: &str| told.and_then(|secret| secret.pointer(pointer)).and_then(Value::as_str);
+    // Other things than those of a cluster end so, too.
+    let is_common = ["-token", "-peer"].iter().any(|end| pair.key.name.ends_with(end));
+    let is_named = says("/type") == Some("cluster.x-k8s.io/secret")
+        || says("/metadata/labels/cluster.x-k8s.io~1cluster-name").is_some();
+    let has_machines = || {
+        let mut all = world.live.objects().iter().filter(|object| object.key.kind == MACHINE);
+        all.any(|object| {
+            object.key.namespace == cluster.key.namespace
+                && object.value().is_ok_and(|value| fields::cluster_name(&value) == Some(cluster.key.name.as_str()))
+        })
+    };
+    pair.action == Action::Create
+        && (!is_common || is_named)
+        && !world.coverage.is_absent(&pair.key)
+        && (world.source.kind == LiveKind::OldRender || has_machines() && !lacks_certificates(run, cluster))
+}
+
+/// Whether the control plane of a Cluster says that its certificates are gone: then those that come are new.
+fn lacks_certificates(run: &Run<'_>, cluster: &Object) -> bool {
+    let Ok(value) = cluster.value() else { return false };
+    let reference = value.pointer("/spec/controlPlaneRef");
+    let owner = reference.and_then(|reference| fields::target(reference, cluster.key.namespace.as_deref()));
+    let owner = owner.and_then(|owner| run.locator.anywhere(&run.world.live, &owner));
+    let owner = owner.and_then(|owner| owner.value().ok());
+    owner.is_some_and(|owner| condition(&owner, "CertificatesAvailable") == Some("False"))
 }
 
 /// Says of the pair of a Secret that nothing is known about what its keys being others does.
@@ -195,8 +237,9 @@ fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
 
 /// The Cluster that keeps its keys in a Secret, by the name of that; there may be none.
 pub(crate) fn cluster_of(key: &Key) -> Option<Key> {
-    let (name, end) = key.name.rsplit_once('-')?;
-    (key.kind == SECRET && OF_CLUSTER.contains(&end)).then(|| contract::cluster(key.namespace.as_deref(), name))
+    let mut ends = OF_CLUSTER.iter().filter(|_| key.kind == SECRET);
+    let name = ends.find_map(|end| key.name.strip_suffix(end)?.strip_suffix('-'))?;
+    Some(contract::cluster(key.namespace.as_deref(), name))
 }
 
 /// Those of `names` that stand in the `spec` of a compared object.

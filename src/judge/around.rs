@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::stage::Stage;
 use crate::kinds::around::{Around, LookedUp};
 use crate::object::{GroupKind, Key};
+use crate::providers::kind_of;
 use crate::tree::Value;
 use crate::world::{Extent, HostKind, LiveKind};
 
@@ -34,8 +35,13 @@ impl Around for Surroundings<'_, '_> {
             }
         }
         let extent = stage.scene.world.coverage.extent(&GroupKind::new(group, kind));
-        let is_read = stage.scene.world.source.kind != LiveKind::None
-            && matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
+        let is_shown = match stage.scene.world.source.kind {
+            LiveKind::None => false,
+            // What controllers make no render shows.
+            LiveKind::OldRender => !kind_of(group, kind).role.is_made_by_controllers(),
+            _ => true,
+        };
+        let is_read = is_shown && matches!(extent, Some(Extent::Everywhere | Extent::NotServed));
         match comes.map(|key| self.is_written_first(key)) {
             Some(Some(true)) => LookedUp::There,
             _ if goes => LookedUp::Unclear,
@@ -44,6 +50,10 @@ impl Around for Surroundings<'_, '_> {
             None if is_read => LookedUp::Missing,
             None => LookedUp::Unread,
         }
+    }
+
+    fn is_render(&self) -> bool {
+        self.stage.is_of_renders()
     }
 }
 

@@ -7,10 +7,12 @@ use super::verdict::Answer;
 use super::waiting::adoption;
 use crate::apiserver::admission::Admission;
 use crate::compare::Pair;
+use crate::kinds::contract;
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, fields};
 use crate::model::{Classified, Effect, Finding, RuleId, plural};
 use crate::object::{Key, Object};
+use crate::providers::kind;
 use crate::tree::Value;
 use crate::world::LiveKind;
 
@@ -45,6 +47,9 @@ pub(super) fn created(
             pair,
             &Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/owned")).saying(because),
         );
+    }
+    if let Some(answer) = remediates(stage, key, new).or_else(|| dangles(stage, key, new)) {
+        return Outcome::whole(pair, &answer);
     }
     // What nobody looked for may be there, and is not called new.
     let is_seen = is_seen(stage, pair);
@@ -89,6 +94,42 @@ pub(super) fn doubted(stage: &Stage<'_>, pair: &Pair, admission: &Admission) -> 
 pub(super) fn unsure(stage: &Stage<'_>, doubt: &Refusal) -> Answer {
     let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("webhook/looks-up"));
     answer.saying(format!("{}: {}", doubt.path, doubt.message))
+}
+
+/// The answer about a new remediation of a Machine: its controller acts at once, and asks nobody whether the Machine is sick
+/// (cluster-api-provider-metal3 `controllers/metal3remediation_controller.go` reconcileNormal, v1.10; cluster-api-provider-hetzner
+/// `controllers/hetznerbaremetalremediation_controller.go`, by reading).
+fn remediates(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Answer> {
+    let machine = fields::owned_by(key, new)
+        .filter(|_| contract::is_remediation(key))
+        .find(|owner| kind(owner).role == Role::Machine && (stage.is_of_renders() || stage.before(owner).is_some()))?;
+    let because = format!(
+        "it is new and remediates {machine}, whether that is healthy or not: its host is powered off or restarted at once, and the Machine may be \
+         deleted"
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/remediation")).saying(because))
+}
+
+/// The answer about a new object with an owner that is not there by that uid: the garbage collector deletes it within seconds.
+fn dangles(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Answer> {
+    let mut references = fields::list(new, "/metadata/ownerReferences");
+    let is_there = |reference: &Value| {
+        let uid = fields::text(reference, "/uid");
+        let owner = fields::owner(key, reference).and_then(|owner| stage.before(&owner));
+        owner.is_some_and(|owner| uid.is_some() && fields::text(&owner, "/metadata/uid") == uid)
+    };
+    let first = references.next()?;
+    if is_there(first) || references.any(is_there) {
+        return None;
+    }
+    let word = |pointer: &str| fields::text(first, pointer).unwrap_or_default();
+    let because = format!(
+        "it has the owner {} {}, and nothing that was read has that uid: if nothing has it, the garbage collector deletes this object within \
+         seconds; leave metadata.ownerReferences out",
+        word("/kind"),
+        word("/name")
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("any/owner-written")).saying(because))
 }
 
 /// A live Machine or MachineSet that a new owner controls already.

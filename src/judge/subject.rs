@@ -7,6 +7,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
+use crate::judge::{deselected, taken_key};
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
@@ -193,10 +194,13 @@ impl Subject<'_> {
             || self.key.known.role == Role::Template
             || self.is_kept_as_written(path)
             || !rules.knows(self.key);
-        if is_empty(before) && is_empty(after) && !may_differ {
+        if is_empty(before) && is_empty(after) && !may_differ && !rules.empty_counts(self.key, path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
-        if let Some(answer) = self.by_topology(path) {
+        if let Some(answer) = self.by_topology(path).or_else(|| taken_key::answer(self.stage, self.key, path, after)) {
+            return answer;
+        }
+        if let Some(answer) = deselected::answer(self.stage, self.key, (self.old, self.new), path) {
             return answer;
         }
         let by_pools = super::reached::answer(self.stage, self.key, (self.old, self.new), path);

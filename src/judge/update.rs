@@ -10,7 +10,7 @@ use super::taken_along;
 use super::verdict::Answer;
 use super::weigh;
 use crate::apiserver::admission::{Admission, Sides};
-use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, MACHINE_POOL};
+use crate::kinds::contract::{ADDONS, BOOTSTRAP, CONTROL_PLANE, IPAM, MACHINE_POOL, installs, is_infrastructure};
 use crate::kinds::webhook::Refusal;
 use crate::kinds::{Role, Typed, diff};
 use crate::model::{Action, Cause, Classified, Effect, Finding, Pair, RuleId};
@@ -191,7 +191,12 @@ fn family(stage: &Stage<'_>, from: &Key) -> Option<&'static str> {
     match (kind(from).role, from.group.as_str()) {
         (Role::Template, BOOTSTRAP | CONTROL_PLANE) => Some("bootstrap"),
         (Role::ControlPlane, _) if makes_machines() => Some("bootstrap"),
-        (Role::ControlPlane, _) | (_, INFRASTRUCTURE) => Some("infrastructure"),
+        // Workers may name a Secret in place of a config, and variables of a topology what templates are made of.
+        (Role::Deployment | Role::Set | Role::Cluster | Role::Class, _) => Some("bootstrap"),
+        (Role::ControlPlane, _) | (_, IPAM) => Some("infrastructure"),
+        (_, group) if is_infrastructure(group) => Some("infrastructure"),
+        (_, ADDONS) => Some("add-on"),
+        (_, group) if installs(group) => Some("operator"),
         _ => None,
     }
 }
@@ -210,6 +215,11 @@ pub(super) fn used_by(stage: &Stage<'_>, key: &Typed<'_>) -> Vec<String> {
     }
     if key.known.role == Role::Data && stage.feeds_pool(key) {
         out.push(MACHINE_POOL.to_owned());
+    }
+    // By its name alone, in a field that does not tell what it means.
+    if out.is_empty() && key.known.role == Role::Data {
+        let family = stage.mentioned_by(key).and_then(|from| family(stage, from));
+        out.extend(family.map(str::to_owned));
     }
     if out.is_empty() {
         out.push("nobody".to_owned());

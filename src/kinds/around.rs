@@ -24,6 +24,11 @@ pub enum LookedUp {
 pub trait Around {
     /// Looks for an object of a kind; each is shown in the superset form.
     fn look_up(&self, group: &str, kind: &str, wanted: &dyn Fn(&Key, &Value) -> bool) -> LookedUp;
+
+    /// Whether all that was read is an old render, which shows nothing that controllers make.
+    fn is_render(&self) -> bool {
+        false
+    }
 }
 
 /// When a webhook refuses because of what it looks up.

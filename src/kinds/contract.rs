@@ -17,6 +17,10 @@ pub(crate) const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 pub(crate) const ADDONS: &str = "addons.cluster.x-k8s.io";
 /// The group of extensions.
 pub(crate) const RUNTIME: &str = "runtime.cluster.x-k8s.io";
+/// The group of the operator that installs providers (cluster-api-operator, `api/v1alpha2/groupversion_info.go`).
+pub(crate) const OPERATOR: &str = "operator.cluster.x-k8s.io";
+/// The group of Turtles, which hands what is in it to the operator (turtles, `api/v1alpha1/capiprovider_types.go`).
+const TURTLES: &str = "turtles-capi.cattle.io";
 /// The group of addresses.
 pub(crate) const IPAM: &str = "ipam.cluster.x-k8s.io";
 
@@ -95,7 +99,7 @@ static INFRA_CLUSTER: Kind = plain(Role::InfraCluster);
 static INFRA_POOL: Kind = plain(Role::InfraPool);
 static INFRA_MACHINE: Kind = plain(Role::InfraMachine);
 static CONFIG: Kind = plain(Role::Config);
-static CONFIG_MAP_KIND: Kind = plain(Role::Data);
+static CONFIG_MAP_KIND: Kind = Kind { named_alone: true, ..plain(Role::Data) };
 static SECRET_KIND: Kind = Kind { named_alone: true, ..plain(Role::Data) };
 static POOL: Kind = Kind { named_alone: true, ..plain(Role::Other) };
 static OTHER: Kind = plain(Role::Other);
@@ -123,6 +127,18 @@ pub(crate) fn of(group: &str, name: &str) -> &'static Kind {
         _ if name.ends_with("Pool") => &POOL,
         _ => &OTHER,
     }
+}
+
+/// Whether a group is one of objects for which providers are installed.
+#[must_use]
+pub(crate) fn installs(group: &str) -> bool {
+    matches!(group, OPERATOR | TURTLES)
+}
+
+/// Whether an object remediates a Machine: a MachineHealthCheck makes it of a `...RemediationTemplate`, with the Machine as its owner.
+#[must_use]
+pub(crate) fn is_remediation(key: &Key) -> bool {
+    is_infrastructure(&key.group) && key.kind.ends_with("Remediation")
 }
 
 /// Whether a group is one of infrastructure objects; some providers have a second one.

@@ -93,7 +93,7 @@ pub(crate) fn has_controller(object: &Value) -> bool {
 }
 
 /// The key that an owner reference means.
-fn owner(key: &Key, reference: &Value) -> Option<Key> {
+pub(crate) fn owner(key: &Key, reference: &Value) -> Option<Key> {
     Some(Key::of(
         ApiVersion::parse(text(reference, "/apiVersion")?).group,
         text(reference, "/kind")?,

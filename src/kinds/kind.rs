@@ -180,6 +180,8 @@ pub struct Kind {
     pub pools: Option<&'static Pools>,
     /// Fields of its spec whose parts are on where they are there, if empty: an empty block there is not as none.
     pub switches: &'static [&'static str],
+    /// Where its objects say which clusters have what they install, by labels: it is taken out of one that they select no more.
+    pub installs_into: Option<&'static str>,
     /// What its controller writes into its spec, in blocks that a render may have.
     pub made: &'static [Made],
 }
@@ -259,6 +261,7 @@ impl Kind {
             most: None,
             pools: None,
             switches: &[],
+            installs_into: None,
             made: &[],
         }
     }

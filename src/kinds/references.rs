@@ -137,8 +137,19 @@ fn is_reference_field(field: &str) -> bool {
     field.ends_with("Ref") || matches!(field, "ref" | "remediationTemplate" | "infrastructureTemplate")
 }
 
-/// Hands on the kind and name of everything that a tree refers to.
-pub(crate) fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+/// Something that a tree refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Named<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its namespace, where that stands beside its name; without it, it is that of what refers.
+    pub namespace: Option<&'a str>,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// Hands on everything that a tree refers to.
+pub(crate) fn named(value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     named_here(value, add);
     match value {
         Value::Object(map) => map.values().for_each(|child| named(child, add)),
@@ -148,30 +159,36 @@ pub(crate) fn named(value: &Value, add: &mut dyn FnMut(&str, &str)) {
 }
 
 /// The same without what only its parts say of themselves.
-pub(crate) fn named_here(value: &Value, add: &mut dyn FnMut(&str, &str)) {
+pub(crate) fn named_here(value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     let Value::Object(map) = value else { return };
     if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
         && (matches!(kind, SECRET | CONFIG_MAP) || says_group(map) && !map.contains_key("metadata"))
     {
-        add(kind, name);
+        add(Named { kind, namespace: said(map, "namespace"), name });
     }
     map.iter().for_each(|(key, child)| named_in_field(key, child, add));
 }
 
 /// The same of one field, where the field says what the value itself does not.
-fn named_in_field(field: &str, value: &Value, add: &mut dyn FnMut(&str, &str)) {
+fn named_in_field(field: &str, value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     match value {
         Value::Object(map) => match (said(map, "kind"), said(map, "name")) {
             // A reference of an old provider says no group.
             (Some(kind), Some(name))
                 if field.ends_with("Ref") && !says_group(map) && !matches!(kind, SECRET | CONFIG_MAP) =>
             {
-                add(kind, name);
+                add(Named { kind, namespace: said(map, "namespace"), name });
             }
-            (None, Some(name)) => kinds_by_field(field, false).iter().for_each(|kind| add(kind, name)),
+            (None, Some(name)) => {
+                let namespace = said(map, "namespace");
+                kinds_by_field(field, false).iter().for_each(|kind| add(Named { kind, namespace, name }));
+            }
             _ => {}
         },
-        Value::String(name) => kinds_by_field(field, true).iter().for_each(|kind| add(kind, name)),
+        Value::String(name) => {
+            kinds_by_field(field, true).iter().for_each(|kind| add(Named { kind, namespace: None, name }));
+        }
+        Value::Array(items) if is_telling(field) => items.iter().for_each(|item| named_in_field(field, item, add)),
         _ => {}
     }
 }
@@ -186,8 +203,13 @@ fn says_group(map: &Map) -> bool {
     said(map, "apiGroup").or_else(|| said(map, "apiVersion")).is_some()
 }
 
-/// Hands on every text of a spec that may be the name of an object whose kind is not said beside it.
-pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
+/// Hands on every text of a spec that may be the name of an object whose kind is not said beside it, with the namespace that is.
+pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(Option<&str>, &str)) {
+    mentioned_in(spec, None, add);
+}
+
+/// The same of a value in a map that says a namespace, or does not.
+fn mentioned_in(value: &Value, namespace: Option<&str>, add: &mut dyn FnMut(Option<&str>, &str)) {
     const OTHERS: [&str; 7] = ["clusterName", "kind", "apiVersion", "apiGroup", "namespace", "labels", "annotations"];
     let is_name = |text: &str| {
         !text.is_empty()
@@ -196,17 +218,36 @@ pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(&str)) {
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
     };
-    match spec {
-        Value::String(text) if is_name(text) => add(text),
-        Value::Array(list) => list.iter().for_each(|child| mentioned(child, add)),
+    match value {
+        Value::String(text) if is_name(text) => add(namespace, text),
+        Value::Array(list) => list.iter().for_each(|child| mentioned_in(child, None, add)),
         Value::Object(map) => {
             let is_typed = map.contains_key("kind");
             let told = map.iter().filter(|(key, _)| {
                 !OTHERS.contains(&key.as_str()) && *key != "matchLabels" && !(is_typed && *key == "name")
             });
-            told.for_each(|(_, child)| mentioned(child, add));
+            let within = said(map, "namespace");
+            for (key, child) in told {
+                mentioned_in(child, within, add);
+                // Beside another word than `name` it may be the namespace of something else.
+                if within.is_some() && key != "name" && child.is_string() {
+                    mentioned_in(child, None, add);
+                }
+            }
         }
         _ => {}
+    }
+}
+
+/// Whether a tree takes one key of a Secret or ConfigMap of this name, as `contentFrom` and `passwdFrom` of bootstrap configs do.
+pub(crate) fn takes_key(value: &Value, name: &str, key: &str) -> bool {
+    match value {
+        Value::Object(map) => {
+            said(map, "name") == Some(name) && said(map, "key") == Some(key)
+                || map.values().any(|child| takes_key(child, name, key))
+        }
+        Value::Array(list) => list.iter().any(|child| takes_key(child, name, key)),
+        _ => false,
     }
 }
 
@@ -244,7 +285,10 @@ fn kinds_by_field(field: &str, is_text: bool) -> &'static [&'static str] {
     if !is_telling(field) {
         return &[];
     }
-    if ["identityref", "cloudssecret", "credentialsref", "acsendpoint"].iter().any(|word| is(word))
+    // Azure Service Operator takes the Secret for one of its resources from this annotation of it.
+    if ["identityref", "cloudssecret", "credentialsref", "acsendpoint", "serviceoperator.azure.com/credential-from"]
+        .iter()
+        .any(|word| is(word))
         || ends("credentialsname")
         || is("preprovisioningnetworkdataname")
         || (!is_text && (is("userdata") || is("networkdata") || field == "metaData"))

@@ -30,8 +30,9 @@ pub(super) fn led_to<'a>(
     let mut seen: HashSet<&Key> = HashSet::default();
     let mut follow = |namespace: Option<&str>, value: &Value| {
         let before = found.len();
-        named(value, &mut |kind, name| {
-            for pair in new.get(&(kind, name)).into_iter().flatten() {
+        named(value, &mut |named| {
+            let namespace = named.namespace.or(namespace);
+            for pair in new.get(&(named.kind, named.name)).into_iter().flatten() {
                 let is_near =
                     pair.key.namespace.is_none() || namespace.is_none() || pair.key.namespace.as_deref() == namespace;
                 if is_near && seen.insert(&pair.key) {

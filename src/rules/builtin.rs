@@ -91,6 +91,11 @@ impl BuiltIn {
         self.head.causes.iter().chain(self.head.rules).copied()
     }
 
+    /// Whether it is about a kind by the name of that.
+    pub(super) fn knows(&self, group: &str, kind: &str) -> bool {
+        self.head.kinds.iter().any(|name| name.1 != "*" && names(*name, group, kind))
+    }
+
     /// Whether it is about a kind.
     pub(super) fn is_about(&self, group: &str, kind: &str) -> bool {
         self.head.kinds.iter().any(|name| names(*name, group, kind))

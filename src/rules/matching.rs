@@ -114,10 +114,16 @@ impl Rules {
         self.packs.iter().filter(move |pack| pack.is_about(group, kind)).map(BuiltIn::provider)
     }
 
-    /// Whether any pack is about this kind.
+    /// Whether any pack is about this kind, and not only about any.
     #[must_use]
     pub fn knows(&self, key: &Key) -> bool {
-        self.packs.iter().any(|pack| pack.is_about(&key.group, &key.kind))
+        self.packs.iter().any(|pack| pack.knows(&key.group, &key.kind))
+    }
+
+    /// Whether an empty value at a place is another one than none.
+    #[must_use]
+    pub fn empty_counts(&self, key: &Key, path: &Path) -> bool {
+        self.about(key).any(|pack| pack.empty_counts.iter().any(|pattern| pattern.matches(path)))
     }
 
     /// The minor versions since which a rule begins or ends to hold, by the provider of its pack.

@@ -23,6 +23,10 @@ pub struct Pack {
     pub source: String,
     /// The kinds it is about.
     pub kinds: Vec<KindName>,
+    /// Places where an empty map or list is another value than none: pointers of which somebody tells nil from what is empty.
+    /// Everywhere else a field that comes or goes empty is the same as before.
+    #[serde(default, deserialize_with = "patterns")]
+    pub empty_counts: Vec<Pattern>,
     /// The causes that a mirror can give, with their sentences.
     #[serde(default)]
     pub causes: Vec<CauseText>,

@@ -187,15 +187,25 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
             "nothing refers to it after the write, so no Machine depends on it",
         );
     }
-    plain(
-        Effect::Unknown,
-        RuleId::of("unknown/kind"),
-        &format!(
-            "nothing is known about the kind {} of {}, so its deletion may do anything to Machines",
-            key.kind,
-            if key.group.is_empty() { "the core group" } else { key.group.as_str() }
+    plain(Effect::Unknown, RuleId::of("unknown/kind"), &unknown(stage, key))
+}
+
+/// What is said of the removal of an object of which nothing tells what it does.
+fn unknown(stage: &Stage<'_>, key: &Typed<'_>) -> String {
+    if key.known.installs_into.is_some() {
+        return "what it has installed is taken out of every cluster that it selects, which may be their network"
+            .to_owned();
+    }
+    let group = if key.group.is_empty() { "the core group" } else { key.group.as_str() };
+    match stage.rules.knows(key) {
+        true => {
+            format!("what the removal of an object of the kind {} of {group} does to Machines is not known", key.kind)
+        }
+        false => format!(
+            "nothing is known about the kind {} of {group}, so its deletion may do anything to Machines",
+            key.kind
         ),
-    )
+    }
 }
 
 /// An object goes that another one cannot do without.

@@ -138,14 +138,15 @@ impl<'a> Stage<'a> {
         self.shared.moved.get(case, &(memory, kind.name), || (side.clone(), make())).1
     }
 
-    /// The Secrets and ConfigMaps that a part of an object names by kind and name, found once for each part.
+    /// The Secrets and ConfigMaps that a part of an object names by kind, namespace where it says one, and name, found once for each part.
     #[must_use]
     pub(crate) fn named(&self, part: &Value) -> Named {
         let make = || {
             let mut found = Vec::new();
-            references::named(part, &mut |kind, name| {
-                if matches!(kind, SECRET | CONFIG_MAP) {
-                    found.push((kind.to_owned(), name.to_owned()));
+            references::named(part, &mut |named| {
+                if matches!(named.kind, SECRET | CONFIG_MAP) {
+                    let namespace = named.namespace.map(str::to_owned);
+                    found.push((named.kind.to_owned(), namespace, named.name.to_owned()));
                 }
             });
             Arc::new(found)

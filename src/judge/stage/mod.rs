@@ -78,7 +78,7 @@ pub(crate) struct Stalled {
 type Remembered = (Cases, Option<Answer>);
 
 /// Kinds and names.
-type Named = Arc<Vec<(String, String)>>;
+type Named = Arc<Vec<(String, Option<String>, String)>>;
 
 /// What is found out once for all sets of versions that may be the one, as far as they do not differ.
 #[derive(Default)]
@@ -93,7 +93,7 @@ struct Shared<'a> {
     /// Kind and name of what the bootstrap configs of pools name.
     fed: OnceLock<HashSet<(String, String)>>,
     /// Objects by every name that stands alone in their spec.
-    mentions: OnceLock<HashMap<String, Vec<Key>>>,
+    mentions: OnceLock<HashMap<String, Vec<Reference>>>,
     clusters: Kept<(), Lists<(String, String)>>,
     owners: Kept<(), Lists<String>>,
     members: Kept<(), Lists<String>>,

@@ -14,7 +14,7 @@ use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYME
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
 use crate::object::Key;
-use crate::providers::kind;
+use crate::providers::{is_compared, kind};
 use crate::tree::Value;
 use crate::world::LiveKind;
 
@@ -23,6 +23,15 @@ use crate::world::LiveKind;
 pub(crate) struct Reference {
     /// Who refers.
     pub(crate) from: Key,
+    /// The namespace of what is referred to, where the reference says it.
+    namespace: Option<String>,
+}
+
+impl Reference {
+    /// Whether it may mean an object of its kind and name.
+    fn may_mean(&self, key: &Key) -> bool {
+        may_be_equal(self.namespace.as_ref().or(self.from.namespace.as_ref()), key.namespace.as_ref())
+    }
 }
 
 /// Keys by what they are looked up under.
@@ -193,26 +202,30 @@ impl Stage<'_> {
     pub(crate) fn referrers(&self, key: &Key) -> Vec<&Reference> {
         let all = self.shared.references.get_or_init(|| self.collect());
         let named = all.get(&(key.kind.clone(), key.name.clone())).into_iter().flatten();
-        named.filter(|reference| may_be_equal(reference.from.namespace.as_ref(), key.namespace.as_ref())).collect()
+        named.filter(|reference| reference.may_mean(key)).collect()
     }
 
     /// Who has the name of an object in its spec after the write, in a field that does not say of which kind: providers refer to
     /// Secrets and pools by their name alone, each in a field of its own.
     pub(crate) fn mentioned_by(&self, key: &Key) -> Option<&Key> {
         let all = self.shared.mentions.get_or_init(|| {
-            let mut out: HashMap<String, Vec<Key>> = HashMap::default();
+            let mut out: HashMap<String, Vec<Reference>> = HashMap::default();
             for from in self.referring() {
                 let Some(value) = self.written_after(&from) else { continue };
                 let mut names = BTreeSet::new();
                 if let Some(spec) = value.get("spec") {
-                    references::mentioned(spec, &mut |name| names.extend([name.to_owned()]));
+                    references::mentioned(spec, &mut |namespace, name| {
+                        names.insert((name.to_owned(), namespace.map(str::to_owned)));
+                    });
                 }
-                names.into_iter().for_each(|name| out.entry(name).or_default().push(from.clone()));
+                for (name, namespace) in names {
+                    out.entry(name).or_default().push(Reference { from: from.clone(), namespace });
+                }
             }
             out
         });
         let mut named = all.get(&key.name).into_iter().flatten();
-        named.find(|from| *from != key && may_be_equal(from.namespace.as_ref(), key.namespace.as_ref()))
+        named.find(|reference| reference.from != *key && reference.may_mean(key)).map(|reference| &reference.from)
     }
 
     /// Whether the bootstrap config of a pool names an object after the write. Configs of Machines are not asked: they were read
@@ -229,8 +242,8 @@ impl Stage<'_> {
                     if kind(&config).role == Role::Config
                         && let Some(value) = self.written_after(&config)
                     {
-                        references::named(&value, &mut |kind, name| {
-                            out.insert((kind.to_owned(), name.to_owned()));
+                        references::named(&value, &mut |named| {
+                            out.insert((named.kind.to_owned(), named.name.to_owned()));
                         });
                     }
                 }
@@ -245,7 +258,12 @@ impl Stage<'_> {
         let deleted = self.pairs.iter().filter(|pair| pair.action == Action::Delete).map(|pair| pair.key.clone());
         let replaced = self.pairs.iter().filter(|pair| pair.takes_over).filter_map(Pair::predecessor);
         let gone: BTreeSet<Key> = deleted.chain(replaced).collect();
-        self.keys(|key| kind(key).refers(&key.group) && !gone.contains(key))
+        // What others feel through references alone refers to nothing itself, but for infrastructure.
+        let may_refer = |key: &Key| {
+            let known = kind(key);
+            known.refers(&key.group) || known.role == Role::Other && !known.by_reference && is_compared(&key.group)
+        };
+        self.keys(|key| may_refer(key) && !gone.contains(key))
     }
 
     /// Reads the references of every object that can refer to something, by kind and name of what is referred to.
@@ -253,8 +271,10 @@ impl Stage<'_> {
         let mut out: HashMap<(String, String), Vec<Reference>> = HashMap::default();
         for key in self.referring() {
             if let Some(value) = self.written_after(&key) {
-                references::named(&value, &mut |kind, name| {
-                    out.entry((kind.to_owned(), name.to_owned())).or_default().push(Reference { from: key.clone() });
+                references::named(&value, &mut |named| {
+                    let namespace = named.namespace.map(str::to_owned);
+                    let at = (named.kind.to_owned(), named.name.to_owned());
+                    out.entry(at).or_default().push(Reference { from: key.clone(), namespace });
                 });
             }
         }

@@ -46,15 +46,16 @@ pub(super) fn missing(side: Side<'_>, key: &Typed<'_>, owner: &Value) -> Vec<Hol
 /// The Secrets and ConfigMaps that a spec names.
 fn data(side: Side<'_>, spec: &Value, namespace: Option<&str>) -> Vec<Key> {
     let mut out = Vec::new();
-    let mut add = |kind: &str, name: &str| {
-        if matches!(kind, SECRET | CONFIG_MAP) {
-            out.push(Key::of("", kind, namespace.map(str::to_owned), name));
-        }
-    };
+    let of = |kind: &str, at: Option<&str>, name: &str| Key::of("", kind, at.or(namespace).map(str::to_owned), name);
     // Of two sides of an owner most parts are the same.
-    references::named_here(spec, &mut add);
+    references::named_here(spec, &mut |named| {
+        if matches!(named.kind, SECRET | CONFIG_MAP) {
+            out.push(of(named.kind, named.namespace, named.name));
+        }
+    });
     for part in spec.as_object().into_iter().flat_map(Map::values) {
-        side.stage.named(part).iter().for_each(|(kind, name)| add(kind, name));
+        let named = side.stage.named(part);
+        out.extend(named.iter().map(|(kind, at, name)| of(kind, at.as_deref(), name)));
     }
     out.sort();
     out.dedup();

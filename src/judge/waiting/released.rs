@@ -109,7 +109,10 @@ fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
 
 /// The annotations of an object that keep its controller from it.
 fn annotations(key: &Key, object: &Value) -> impl Iterator<Item = &'static str> {
-    let known = [pause::ANNOTATION].into_iter().chain(kind(key).pauses.iter().copied());
+    let own = kind(key).pauses;
+    // The operator of hosts asks for its own annotations, and not for that of the contract.
+    let common = Some(pause::ANNOTATION).filter(|_| own.is_empty() || kind(key).role != Role::Host);
+    let known = common.into_iter().chain(own.iter().copied());
     known.filter(|name| annotation(object, name).is_some()).collect::<Vec<_>>().into_iter()
 }
 

@@ -59,7 +59,11 @@ impl Webhook for Pools {
     }
 
     fn looks_up(&self, write: &Write<'_>, around: &dyn Around) -> Vec<LookUp> {
-        let Some((_, new)) = write.past().zip(given_out(write.new)) else { return Vec::new() };
+        let Some((old, new)) = write.past().zip(given_out(write.new)) else { return Vec::new() };
+        // Of a pool that only grows nothing comes to lie outside; what did before is not seen.
+        if around.is_render() && given_out(old).is_some_and(|old| without(old, &new).is_empty()) {
+            return Vec::new();
+        }
         let pool = write.key;
         let leaves = |address: &Value| {
             let parsed = text(address, "/spec/address").and_then(|address| address.parse::<IpAddr>().ok()).map(bits);

@@ -160,6 +160,7 @@ static KINDS: &[Kind] = &[
         ..known(ADDONS, "ClusterResourceSet", Role::Other)
     },
     Kind { by_reference: true, ..known(ADDONS, "ClusterResourceSetBinding", Role::Other) },
+    Kind { installs_into: Some("/spec/clusterSelector"), ..Kind::new(ADDONS, "HelmChartProxy", Role::Other) },
     Kind { gates: &[(RUNTIME_SDK, "")], ..known(RUNTIME, "ExtensionConfig", Role::Other) },
     pool_of_addresses("InClusterIPPool"),
     pool_of_addresses("GlobalInClusterIPPool"),
@@ -196,6 +197,7 @@ pub(crate) static PROVIDER: Provider = Provider {
         "add-on-releases",
         "extension-config",
         "address-pools",
+        "cluster-identities",
         "references",
         "others",
     ],

@@ -12,7 +12,7 @@ use self::mirror::K0sControlPlane;
 use self::webhook::{Alone, Converted, Hosted, K0s};
 use self::worker::Worker;
 use super::Provider;
-use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE};
+use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::kinds::superset::Superset;
 use crate::kinds::{Kind, OwnerRules, Role};
 use crate::model::RuleId;
@@ -59,6 +59,8 @@ static KINDS: &[Kind] = &[
     Kind { webhook: Some(&Converted), superset: Some(&CONFIG_FORM), ..Kind::new(BOOTSTRAP, CONFIG, Role::Config) },
     Kind { webhook: Some(&Worker), superset: Some(&WORKER_FORM), ..Kind::new(BOOTSTRAP, WORKER_CONFIG, Role::Config) },
     Kind { superset: Some(&WORKER_TEMPLATE_FORM), ..Kind::new(BOOTSTRAP, WORKER_TEMPLATE, Role::Template) },
+    // An entry of a pool, which a RemoteMachine is filled in from; no controller looks at it.
+    Kind::new(INFRASTRUCTURE, "PooledRemoteMachine", Role::Other),
     Kind { webhook: Some(&Alone), ..Kind::new(ALONE, "Cluster", Role::Other) },
     Kind {
         webhook: Some(&Hosted),
