@@ -50,7 +50,7 @@ fn is_part_of_a_class(online: &Online<'_>, outcome: &WorldRead) -> bool {
     let names_one = |class: &Object| {
         let mut is_named = false;
         if let Ok(value) = class.value() {
-            named(&value, &mut |kind, name| is_named |= templates.contains(&(kind, name)));
+            named(&value, &mut |named| is_named |= templates.contains(&(named.kind, named.name)));
         }
         is_named
     };
