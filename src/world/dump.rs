@@ -20,8 +20,8 @@ pub(super) fn checked(
     for (at, object) in live.objects().iter().enumerate() {
         if object.key.group == ABOUT {
             let (path, line) = place(object, at);
-            let (kind, name) = (object.key.kind.clone(), object.key.name.clone());
-            return Err(FileError::NoObject { path, line, kind: kind.to_string(), name: name.to_string() });
+            let (kind, name) = (object.key.kind.to_string(), object.key.name.to_string());
+            return Err(FileError::NoObject { path, line, kind, name });
         }
         if let Some(what) = object.carrier.as_ref().and_then(|list| cut(&list.value)) {
             let (path, line) = place(object, at);
