@@ -45,6 +45,8 @@ fn secret_last_words(last: u8) -> &'static [&'static str] {
 
 /// Ends of names that are no plural of a secret: lists of this name hold names of Secrets.
 const OF_REFERENCES: [&str; 2] = ["secrets", "credentials"];
+/// The end of names of settings of tokens (`httpTokens: required` of AWS, `bootstrapTokens` with their own `token`); alone it is a plural.
+const OF_SETTINGS: &str = "tokens";
 
 /// Names that end like a secret and are none.
 const HARMLESS: [&str; 6] = [
@@ -63,9 +65,9 @@ pub(super) fn is_secret_word(name: &str) -> bool {
     is_secret_one(name) || name.strip_suffix(['s', 'S']).is_some_and(|one| is_secret_one(one) && !of_references(name))
 }
 
-/// Whether several of this name are names of Secrets.
+/// Whether several of this name are names of Secrets, or settings.
 fn of_references(name: &str) -> bool {
-    OF_REFERENCES.iter().any(|word| rest_before(name, word).is_some())
+    rest_before(name, OF_SETTINGS) == Some(false) || OF_REFERENCES.iter().any(|word| rest_before(name, word).is_some())
 }
 
 /// Whether a value with this name, which ends with a letter or a digit, is secret.
@@ -197,6 +199,8 @@ mod tests {
             "address",
             "tasks",
             "sshAuthorizedKeys",
+            "httpTokens",
+            "bootstrapTokens",
         ] {
             assert!(!is_secret_word(name), "{name}");
         }
