@@ -112,7 +112,7 @@ fn argo_cd_replaces_or_makes_anew_what_says_so() {
     let [last] = with("Replace=true,Force=true");
     let world = argo(last, json!([]), json!([]));
     let plain = deployment(json!({"replicas": 1}));
-    assert_eq!(told(&predicted(&[plain.clone()], &world)), ["delete MachineDeployment md"]);
+    assert_eq!(told(&predicted(std::slice::from_ref(&plain), &world)), ["delete MachineDeployment md"]);
     let [last] = with("Force=true");
     let world = argo(last, json!([]), json!([]));
     assert!(told(&predicted(&[plain], &world)).iter().all(|text| !text.starts_with("delete")));

@@ -39,7 +39,14 @@ pub struct Case<'a> {
 /// Configs that were compared with what an owner says, each pair once in a run: in a fleet most owners and Machines say the same, in one
 /// memory.
 #[derive(Debug, Default)]
-pub struct Compared(Kept<(usize, usize, String), (Value, Value, Vec<Cause>)>);
+pub struct Compared(Kept<(usize, usize, String), Beside>);
+
+/// What came of a comparison, with both that were compared: as long as they are kept no other value gets their memory.
+#[derive(Debug, Clone)]
+struct Beside {
+    _both: (Value, Value),
+    causes: Vec<Cause>,
+}
 
 impl Compared {
     /// What differs between a config and what an owner of a version says, found where it was not yet. `find` may use nothing but the three.
@@ -50,9 +57,8 @@ impl Compared {
         find: impl FnOnce() -> Vec<Cause>,
     ) -> Vec<Cause> {
         let (Value::Object(one), Value::Object(other)) = (config, owner) else { return find() };
-        // Both are kept beside what came of them, so that no other value gets their memory.
-        let made = || (config.clone(), owner.clone(), find());
-        self.0.get(versions.case(), &(one.memory(), other.memory(), version.to_owned()), made).2
+        let made = || Beside { _both: (config.clone(), owner.clone()), causes: find() };
+        self.0.get(versions.case(), &(one.memory(), other.memory(), version.to_owned()), made).causes
     }
 }
 
