@@ -84,8 +84,8 @@ fn seems_to_hold_objects(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let text = String::from_utf8_lossy(&head);
-    let is_one = |line: &str| line.starts_with("apiVersion:") || line.trim_start().starts_with("\"apiVersion\":");
-    read.is_ok() && text.lines().any(is_one)
+    let is_json = text.trim_start().starts_with('{') && text.contains("\"apiVersion\"");
+    read.is_ok() && (is_json || text.lines().any(|line| line.starts_with("apiVersion:")))
 }
 
 /// A sentence about files that were passed over.
