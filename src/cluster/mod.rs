@@ -13,6 +13,7 @@ mod inline;
 mod installed;
 mod kubeconfig;
 mod list;
+mod named_by;
 pub(crate) mod needs;
 pub(crate) mod plan;
 mod prune;

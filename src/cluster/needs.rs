@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Owners;
 use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope, Use};
+use super::{Owners, named_by};
 use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
 pub(crate) use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use crate::kinds::contract::{
@@ -13,7 +13,7 @@ use crate::kinds::contract::{
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
-use crate::policy::{GateAnswer, HistoryPlace, Policy};
+use crate::policy::{GateAnswer, Policy};
 use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
 use crate::world::Base;
 
@@ -58,11 +58,7 @@ pub(crate) fn needs(asked: &PlannedFrom<'_>) -> Result<ReadPlan, LoadError> {
     }
     let references = named_data(asked.rendered)?;
     referenced(asked.rendered, &references, home, &mut plan);
-    late_sources(asked, home, &mut plan);
-    pins(asked.policy, home, &mut plan);
-    approvals(asked.policy, home, &mut plan);
-    history(asked.policy, home, &mut plan);
-    application(asked, &mut plan);
+    named_by::policy_and_host(asked, home, &mut plan);
     plan.release = release(asked);
     kin(asked, home, &mut plan);
     plan.providers = !plan.kinds.is_empty();
@@ -332,79 +328,6 @@ fn referenced(rendered: &Inventory, references: &BTreeSet<(String, String)>, hom
             used: Use::Referenced,
         });
     }
-}
-
-/// Asks for the objects that needed late values come from.
-fn late_sources(asked: &PlannedFrom<'_>, home: Option<&str>, plan: &mut ReadPlan) {
-    let names = asked.policy.with_origins(asked.late);
-    for value in asked.policy.late_values.iter().filter(|value| names.contains(&value.name)) {
-        for (place, source) in value.from.iter().enumerate() {
-            let Some(object) = &source.object else { continue };
-            let api = ApiVersion::parse(&object.api_version);
-            plan.objects.push(ObjectRead {
-                kind: GroupKind::new(api.group, &object.kind),
-                version: Some(api.version.to_owned()),
-                namespace: object.namespace.clone().or_else(|| home.map(str::to_owned)),
-                name: object.name.clone(),
-                used: Use::Late(value.name.clone(), place, object.selector.clone()),
-            });
-        }
-    }
-}
-
-/// Asks for the object with the pins.
-fn pins(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
-    if let Some((kind, name)) = policy.pins.in_cluster() {
-        plan.objects.push(ObjectRead {
-            kind: GroupKind::new("", crate::pin::cluster::word(kind)),
-            version: Some("v1".to_owned()),
-            namespace: home.map(str::to_owned),
-            name: name.to_owned(),
-            used: Use::Pins,
-        });
-    }
-}
-
-/// Asks for the objects with approvals.
-fn approvals(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
-    for (place, from) in policy.approvals.from.iter().enumerate() {
-        let Some(name) = from.config_map() else { continue };
-        plan.objects.push(ObjectRead {
-            kind: GroupKind::new("", CONFIG_MAP),
-            version: Some("v1".to_owned()),
-            namespace: home.map(str::to_owned),
-            name: name.to_owned(),
-            used: Use::Approvals(place),
-        });
-    }
-}
-
-/// Asks for the object with the history.
-fn history(policy: &Policy, home: Option<&str>, plan: &mut ReadPlan) {
-    let Some((told, name)) = policy.gates.budget.history.as_ref().and_then(HistoryPlace::config_map) else { return };
-    plan.objects.push(ObjectRead {
-        kind: GroupKind::new("", CONFIG_MAP),
-        version: Some("v1".to_owned()),
-        namespace: told.or(home).map(str::to_owned),
-        name: name.to_owned(),
-        used: Use::History,
-    });
-}
-
-/// Where Applications of Argo CD are, unless something else is told.
-const ARGOCD: &str = "argocd";
-
-/// Asks for the Application that writes: its sync options say how, its `ignoreDifferences` what stays as it is.
-fn application(asked: &PlannedFrom<'_>, plan: &mut ReadPlan) {
-    let host = &asked.host.host;
-    let (Some(HostKind::Argocd), Some(name), false) = (host.kind, &host.release, plan.kinds.is_empty()) else { return };
-    plan.objects.push(ObjectRead {
-        kind: GroupKind::new("argoproj.io", "Application"),
-        version: None,
-        namespace: Some(asked.storage_namespace.unwrap_or(ARGOCD).to_owned()),
-        name: name.clone(),
-        used: Use::Application,
-    });
 }
 
 /// So many objects are asked which release they belong to, and so many that carry others whether they change.
