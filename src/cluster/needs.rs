@@ -7,9 +7,7 @@ use super::plan::{GroupKind, KindRead, ObjectRead, ReadPlan, ReleaseRead, Scope,
 use super::{Owners, named_by};
 use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, kinds};
 pub(crate) use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
-use crate::kinds::contract::{
-    CLUSTER, CONFIG_MAP, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL, MACHINE_SET,
-};
+use crate::kinds::contract::{CLUSTER, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL, MACHINE_SET};
 use crate::kinds::gates::Gate;
 use crate::kinds::{Role, Versions, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
