@@ -14,7 +14,7 @@ use crate::model::Effect;
 use crate::model::Finding;
 use crate::model::{RuleId, first_and_more};
 use crate::object::{Identity, Inventory, Key, LoadError, Object};
-use crate::providers::{self, kind};
+use crate::providers::{self, carriers, kind};
 use crate::tree::Value;
 use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod, files};
 
@@ -219,6 +219,7 @@ impl<'a> Run<'a> {
 
     /// Adds the pair of an object whose deletion takes compared objects with it; nothing where it takes none.
     pub(super) fn take_others(&mut self, gone: &Object, rule: RuleId, why: &str) {
+        self.doubt_carriers(gone, why);
         let taken = self.taken_by(gone);
         let because = match taken.first() {
             Some(only) if taken.len() == 1 => format!("{why}, and {only} goes with it"),
@@ -239,6 +240,25 @@ impl<'a> Run<'a> {
         let message = format!("{}: {because}", gone.key);
         self.out.findings.push(Finding::new("removal-takes-others", gone.key.clone(), message));
         self.out.pairs.push(pair);
+    }
+
+    /// Releases and bundles go with their Namespace or with the definition of their kind, and what they wrote goes with them (helm-controller
+    /// `internal/controller/helmrelease_controller.go`, reconcileDelete, v1.5; of others the finalizers that clean up).
+    fn doubt_carriers(&mut self, gone: &Object, why: &str) {
+        let takers = self.takers.get_or_init(|| Takers::of(self.world.live.objects()));
+        let who = match gone.key.kind.as_str() {
+            DEFINITION => defined(gone)
+                .filter(|(group, kind)| carriers::is_carrier(group, kind) && !carriers::is_source(group))
+                .map(|(_, kind)| format!("every {kind} of the cluster")),
+            NAMESPACE => takers.carriers.get(gone.key.name.as_str()).map(|all| first_and_more(all)),
+            _ => None,
+        };
+        self.out.carried.extend(who.map(|who| Unread {
+            what: format!("what {who} wrote"),
+            why: format!("{why}: {}, and {who} with it; what they have written goes too, also clusters", gone.key),
+            remedy: "keep it, or set `unseen: {inside: warn}` in the policy for this write".to_owned(),
+            keys: vec![gone.key.clone()],
+        }));
     }
 
     /// A Namespace goes, and an old render does not show what others keep in it.
@@ -276,6 +296,10 @@ pub(super) struct Takers<'a> {
     groups: HashMap<&'a str, Vec<&'a Key>>,
     /// By the toolkit of Flux and the name of its object, with the namespace of that.
     flux: HashMap<(&'static str, String), Vec<Made<'a>>>,
+    /// By the namespace of the object of Flux.
+    of_flux_in: HashMap<String, Vec<&'a Key>>,
+    /// Releases and bundles, by their namespace.
+    carriers: HashMap<&'a str, Vec<&'a Key>>,
 }
 
 /// An object that one of Flux made, by its labels.
@@ -292,8 +316,15 @@ const TOOLKITS: [&str; 2] = ["helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd
 impl<'a> Takers<'a> {
     fn of(live: &'a [Object]) -> Self {
         let mut takers = Self::default();
-        for object in live.iter().filter(|object| kinds::is_compared(&object.key)) {
+        for object in live {
             let key = &object.key;
+            if !kinds::is_compared(key) {
+                let is_one = carriers::is_carrier(&key.group, &key.kind) && !carriers::is_source(&key.group);
+                if let Some(namespace) = key.namespace.as_deref().filter(|_| is_one) {
+                    takers.carriers.entry(namespace).or_default().push(key);
+                }
+                continue;
+            }
             if let Some(namespace) = &key.namespace {
                 takers.namespaces.entry(namespace).or_default().push(key);
             }
@@ -307,6 +338,9 @@ impl<'a> Takers<'a> {
                 let label = |end: &str| labels.get(format!("{toolkit}/{end}"))?.as_str().map(str::to_owned);
                 if let Some(name) = label("name") {
                     let made = Made { namespace: label("namespace"), key };
+                    if let Some(namespace) = &made.namespace {
+                        takers.of_flux_in.entry(namespace.clone()).or_default().push(key);
+                    }
                     takers.flux.entry((toolkit, name)).or_default().push(made);
                 }
             }
@@ -317,7 +351,12 @@ impl<'a> Takers<'a> {
     fn taken_by(&self, gone: &Object) -> Vec<&'a Key> {
         let Identity { kind, namespace, name, .. } = &*gone.key;
         let toolkit = match kind.as_str() {
-            NAMESPACE => return self.namespaces.get(name.as_str()).cloned().unwrap_or_default(),
+            NAMESPACE => {
+                let own = self.namespaces.get(name.as_str()).into_iter().flatten().copied();
+                let made = self.of_flux_in.get(name).into_iter().flatten().copied();
+                let is_own = |key: &&Key| key.namespace.as_ref() == Some(name);
+                return own.chain(made.filter(|key| !is_own(key))).collect();
+            }
             DEFINITION => {
                 let value = gone.value().ok();
                 let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
@@ -335,10 +374,15 @@ impl<'a> Takers<'a> {
 
 /// The kind that a definition defines, where its objects are compared.
 fn defined_by(gone: &Object) -> Option<String> {
+    defined(gone).filter(|(group, _)| providers::is_compared(group)).map(|(_, kind)| kind)
+}
+
+/// Group and kind of what a definition defines.
+fn defined(gone: &Object) -> Option<(&str, String)> {
     let (plural, group) = gone.key.name.split_once('.').filter(|_| gone.key.kind == DEFINITION)?;
     let value = gone.value().ok();
     let kind = value.as_ref().and_then(|value| value.pointer("/spec/names/kind")?.as_str());
-    providers::is_compared(group).then(|| kind.unwrap_or(plural).to_owned())
+    Some((group, kind.unwrap_or(plural).to_owned()))
 }
 
 /// The pair of an object that goes away.

@@ -42,8 +42,8 @@ static KINDS: &[Kind] = &[
         ..known(INFRASTRUCTURE, "AWSCluster", Role::InfraCluster)
     },
     Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterControllerIdentity", Role::Other) },
-    Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other) },
-    Kind { by_reference: true, ..known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "AWSClusterRoleIdentity", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "AWSClusterStaticIdentity", Role::Other) },
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known(INFRASTRUCTURE, "AWSClusterTemplate", Role::Template) },
     Kind { fixed: Some(&FARGATE), ..known(INFRASTRUCTURE, "AWSFargateProfile", Role::Other) },
     Kind { fixed: Some(&MACHINE), gates: &[(IGNITION, "")], ..known(INFRASTRUCTURE, "AWSMachine", Role::InfraMachine) },

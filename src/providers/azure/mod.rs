@@ -38,7 +38,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
 static KINDS: &[Kind] = &[
     Kind { gates: &[(EDGE_ZONE, ""), (INTERNAL_BALANCER, "")], ..known("AzureCluster", Role::InfraCluster) },
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known("AzureClusterTemplate", Role::Template) },
-    Kind { by_reference: true, ..known("AzureClusterIdentity", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..known("AzureClusterIdentity", Role::Other) },
     Kind { fixed: Some(&MACHINE_TEMPLATE), ..known("AzureMachineTemplate", Role::Template) },
     Kind {
         // `azure/scope/machinepool.go` applyAzureMachinePoolMachines of 1.26 deletes none then.

@@ -32,7 +32,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
 /// The kinds.
 static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
-    Kind { by_reference: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
+    Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
     Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
     Kind {
