@@ -129,7 +129,7 @@ fn is_kept_data(run: &Run<'_>, gone: &Object) -> bool {
 }
 
 /// Whether an object that carries nothing any more did so before: what leaves a bundle is deleted in the cluster that it was written into
-/// (open-cluster-management `pkg/work/spoke/controllers/manifestcontroller/appliedmanifestwork_reconciler.go`, and all that prune).
+/// (Open Cluster Management's agent, `appliedmanifestwork_reconciler.go`, v1.0; and all that prune).
 fn carried_before(run: &Run<'_>, object: &Object) -> Result<bool, LoadError> {
     if !kinds::is_foreign(&object.key) && !kinds::is_compared_when_referred(&object.key) {
         return Ok(false);
