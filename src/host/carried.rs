@@ -64,7 +64,7 @@ impl Said {
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let remotes = Remotes::new(run.world, run.locator.home());
     let values = named_values(run.rendered, &remotes)?;
-    let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let old = run.last_written();
     let values_before = named_values(old, &remotes)?;
     let sources = Sources::of(&[run.rendered, old], &remotes)?;
     let mut said = Said { is_proven: true, ..Said::default() };

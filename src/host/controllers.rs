@@ -63,7 +63,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
 
 /// Adds a doubt where what a provider's controller is or needs leaves the stream: what it does not do any more, nobody does.
 fn leave(run: &mut Run<'_>) {
-    let old = if run.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let old = run.last_written();
     if run.world.host.leaves_removed() || !has_clusters(run) {
         return;
     }

@@ -14,7 +14,7 @@ type Wanted = HashSet<(String, String, Option<String>)>;
 /// Adds the pairs of changed or removed objects of unknown groups that a compared object of either side refers to.
 pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let rendered = std::mem::take(&mut run.sorted.foreign);
-    let old = if run.out.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let old = run.last_written();
     let gone: Vec<&Object> =
         old.objects().iter().filter(|object| kinds::is_foreign(&object.key) && !run.is_written(&object.key)).collect();
     let names: HashSet<&str> = rendered.iter().chain(&gone).map(|object| object.key.name.as_str()).collect();

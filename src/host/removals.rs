@@ -25,7 +25,7 @@ const PART_OF: &str = "applyset.kubernetes.io/part-of";
 impl<'a> Run<'a> {
     /// Adds what the last manifest has and the stream lacks.
     pub(super) fn removals(&mut self) -> Result<(), LoadError> {
-        let old = if self.way.is_none() { &self.world.live } else { &self.world.base.objects };
+        let old = self.last_written();
         if self.world.source.kind == LiveKind::None {
             return Ok(());
         }

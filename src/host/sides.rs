@@ -4,11 +4,16 @@ use super::method;
 use super::predict::Run;
 use super::write::sent;
 use crate::apiserver::apply::Applier;
-use crate::object::{Key, LoadError, Object};
+use crate::object::{Inventory, Key, LoadError, Object};
 use crate::tree::{Map, Value};
 use crate::world::{Unread, WriteMethod};
 
 impl<'a> Run<'a> {
+    /// All that was written last: without a host the old render.
+    pub(super) fn last_written(&self) -> &'a Inventory {
+        if self.way.is_none() { &self.world.live } else { &self.world.base.objects }
+    }
+
     /// What the host wrote last time under this key. Of an object that stands twice in the last manifest Helm 3 compares with the first one
     /// (Helm `pkg/kube/resource.go`, `ResourceList.Get`, v3.22.0), though the second one was written last.
     pub(super) fn base_of(&self, key: &Key) -> Option<&'a Object> {

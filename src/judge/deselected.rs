@@ -18,8 +18,7 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &V
     }
     let is_here =
         |namespace: &Option<String>| namespace.is_none() || key.namespace.is_none() || *namespace == key.namespace;
-    let all = stage.keys(|other| kind(other).installs_into.is_some() && is_here(&other.namespace));
-    let from = all.into_iter().find(|from| {
+    let from = stage.installers().iter().filter(|from| is_here(&from.namespace)).find(|from| {
         let selector = |side: &Value| side.pointer(kind(from).installs_into.unwrap_or_default()).cloned();
         // One that comes or goes with the write, or selects otherwise, is judged itself.
         let sides = stage

@@ -33,18 +33,18 @@ pub(crate) fn named(provider: &str) -> &str {
 /// before in another one. `None` where that is not known.
 #[must_use]
 pub(crate) fn came_later(told: &[ToldVersion<'_>], (group, kind, api_version): (&str, &str, &str)) -> Option<String> {
-    /// The versions in which kinds of Cluster API and of its providers were there before.
-    const BEFORE: [&str; 6] = ["v1alpha5", "v1alpha6", "v1alpha7", "v1alpha1", "v1alpha2", "v1beta1"];
     let name = release_of(group, kind)?;
     let own = told.iter().filter(|told| named(told.provider) == name);
     let newest = own.map(|told| parse(told.version)).collect::<Option<Vec<Version>>>()?.into_iter().max()?;
     let minor = (newest.major, newest.minor);
     let (_, since) =
         oldest_with(kind, api_version).filter(|(provider, since)| named(provider) == name && minor < *since)?;
-    let was_there =
-        |version: &&str| oldest_with(kind, &format!("{group}/{version}")).is_some_and(|(_, old)| old <= minor);
-    BEFORE.iter().copied().find(was_there)?;
-    Some(format!("{name} v{newest} has no {kind} of {api_version}, which came with v{}.{}", since.0, since.1))
+    // A kind that is new as a whole is none of these.
+    let was_there = ["v1alpha1", "v1alpha2", "v1alpha5", "v1alpha6", "v1alpha7", "v1beta1"]
+        .iter()
+        .any(|version| oldest_with(kind, &format!("{group}/{version}")).is_some_and(|(_, old)| old <= minor));
+    was_there
+        .then(|| format!("{name} v{newest} has no {kind} of {api_version}, which came with v{}.{}", since.0, since.1))
 }
 
 /// The minor versions of each provider since which it behaves otherwise.

@@ -24,6 +24,7 @@ use crate::object::{Key, Object};
 use crate::parallel;
 use crate::providers::core::in_place::Updaters;
 use crate::providers::gates::{is_usually_on, may_need, needs};
+use crate::providers::kind;
 use crate::rules::{Gates, Rules};
 use crate::tree::Value;
 use crate::world::WriteMethod;
@@ -105,6 +106,8 @@ struct Shared<'a> {
     stalled: Kept<(Key, bool), Arc<Vec<Stalled>>>,
     /// The clusters of some classes, with what becomes of their parts.
     of_classes: Kept<Vec<Key>, Arc<Vec<Member>>>,
+    /// Objects that install something into the Clusters that they select.
+    installers: OnceLock<Vec<Key>>,
     /// Who may update Machines in place.
     updaters: OnceLock<Updaters>,
     /// Objects before and after the write in the superset form, read once; not Machines, which are many and asked for once.
@@ -182,6 +185,11 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(crate) fn updaters(&self) -> &Updaters {
         self.shared.updaters.get_or_init(|| Updaters::among(self.scene.view))
+    }
+
+    /// The objects that install something into the Clusters that they select, looked for once.
+    pub(crate) fn installers(&self) -> &[Key] {
+        self.shared.installers.get_or_init(|| self.keys(|key| kind(key).installs_into.is_some()))
     }
 
     /// What was compared for other owners.
