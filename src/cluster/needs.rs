@@ -9,7 +9,7 @@ use crate::host::{Detected, HostKind, ReleaseName, controllers, hook, inside, ki
 pub(crate) use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use crate::kinds::contract::{CLUSTER, MACHINE, MACHINE_DEPLOYMENT, MACHINE_HEALTH_CHECK, MACHINE_POOL, MACHINE_SET};
 use crate::kinds::gates::Gate;
-use crate::kinds::{Role, Versions, references};
+use crate::kinds::{Role, Versions, reads, references};
 use crate::object::{ApiVersion, Inventory, Key, LoadError, Object};
 use crate::policy::{GateAnswer, Policy};
 use crate::providers::{PROVIDERS, gates, kind_of, lost_with_a_namespace};
@@ -178,16 +178,10 @@ pub(super) fn of_a_class(plan: &mut ReadPlan) {
     plan.may_list(GroupKind::new(CORE, MACHINE_POOL), ANYWHERE).everywhere = true;
 }
 
-/// Whether there may be MachinePools: a Cluster or a class says that it has some, or a paused Cluster, which its own pools wait for.
+/// Whether an object says that there may be MachinePools.
 pub(super) fn may_have_pools(object: &Object) -> bool {
-    let is_asked = matches!(kind_of(&object.key.group, &object.key.kind).role, Role::Cluster | Role::Class);
-    let Some(value) = is_asked.then(|| object.value().ok()).flatten() else { return false };
-    let has = |pointer: &str| {
-        value.pointer(pointer).and_then(crate::tree::Value::as_array).is_some_and(|pools| !pools.is_empty())
-    };
-    value.pointer("/spec/paused") == Some(&crate::tree::Value::Bool(true))
-        || has("/spec/topology/workers/machinePools")
-        || has("/spec/workers/machinePools")
+    let role = kind_of(&object.key.group, &object.key.kind).role;
+    matches!(role, Role::Cluster | Role::Class) && object.value().is_ok_and(|value| reads::may_have_pools(&value))
 }
 
 /// Says what must be read beside `plan` once the last manifest is known: the kinds that it holds, and what goes with a

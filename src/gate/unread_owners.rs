@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use super::Judged;
 use crate::compare::Pair;
 use crate::kinds::Role;
-use crate::kinds::contract::DEPLOYMENT_NAME;
+use crate::kinds::contract::{CORE, DEPLOYMENT_NAME, MACHINE_POOL};
 use crate::kinds::fields::{cluster_name, label, owned_by};
+use crate::kinds::reads::names_pools;
 use crate::model::Action;
-use crate::object::{Key, is_deleting};
+use crate::object::{GroupKind, Key, is_deleting};
 use crate::providers::kind;
-use crate::world::{Coverage, LiveKind, Unread};
+use crate::world::{Coverage, Extent, LiveKind, Unread};
 
 /// What names an owner that was not read.
 struct Child<'j> {
@@ -35,7 +36,31 @@ pub(super) fn of(judged: &Judged<'_>) -> Vec<Unread> {
             unread.entry(kind).or_default().insert(owner, child.key);
         }
     }
-    unread.into_iter().filter_map(|(kind, owners)| doubt(kind, &owners)).collect()
+    let owners = unread.into_iter().filter_map(|(kind, owners)| doubt(kind, &owners));
+    owners.chain(unread_pools(judged, &changes)).collect()
+}
+
+/// A doubt where a change reaches the pools of a Cluster, and nobody asked which there are: snapshots of older versions of this program did not.
+fn unread_pools(judged: &Judged<'_>, changes: &[&Pair]) -> Option<Unread> {
+    let pools = GroupKind::new(CORE, MACHINE_POOL);
+    let coverage = &judged.world.coverage;
+    let is_listed = |pair: &&&Pair| match kind(&pair.key).role {
+        Role::Cluster => pair.key.namespace.as_deref().is_some_and(|namespace| coverage.has_list(&pools, namespace)),
+        _ => matches!(coverage.extent(&pools), Some(Extent::Everywhere | Extent::NotServed)),
+    };
+    let has = |pair: &&&Pair| {
+        matches!(kind(&pair.key).role, Role::Cluster | Role::Class)
+            && [&pair.live, &pair.predicted].into_iter().flatten().any(names_pools)
+    };
+    // Who may not read them hears of that already.
+    let is_said = judged.world.unread.iter().any(|unread| unread.what.contains(MACHINE_POOL));
+    let first = changes.iter().filter(has).find(|pair| !is_listed(pair)).filter(|_| !is_said)?;
+    Some(Unread {
+        what: format!("the MachinePools of {}", first.key),
+        why: "they were not asked for".to_owned(),
+        remedy: "take the snapshot anew, by an account that may list machinepools".to_owned(),
+        keys: Vec::new(),
+    })
 }
 
 /// The doubt about the owners of one kind.

@@ -12,7 +12,7 @@ use super::removals::Takers;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
 use super::write::{AfterWrite, Before, Last, sent};
-use super::{carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
+use super::{by_others, carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
 use crate::compare::Pair;
 use crate::hashed::HashSet;
 use crate::host::HostKind;
@@ -220,6 +220,7 @@ impl<'a> Run<'a> {
         referred::add(self)?;
         foreign::add(self)?;
         carried::add(self)?;
+        by_others::add(self)?;
         controllers::add(self)?;
         self.refusals();
         rename::pair(&mut self.out, self.world, &self.locator);

@@ -10,7 +10,7 @@ use super::{HostKind, kinds};
 use crate::apiserver;
 use crate::compare::{Action, Change, Pair};
 use crate::hashed::HashSet;
-use crate::kinds::contract::{self, CLUSTER_NAME, MACHINE, SECRET};
+use crate::kinds::contract::{self, CLUSTER_NAME, SECRET};
 use crate::kinds::fields;
 use crate::kinds::standing::condition;
 use crate::model::Effect;
@@ -29,7 +29,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     let referable = std::mem::take(&mut run.sorted.referable);
     let mut passed: HashSet<&Key> = referable.iter().map(|object| &object.key).collect();
     let changed: Vec<&Object> = referable.into_iter().filter(|object| !is_as_before(run, object)).collect();
-    let old = if run.out.way.is_none() { &run.world.live } else { &run.world.base.objects };
+    let old = run.last_written();
     let gone: Vec<&Object> = old
         .objects()
         .iter()
@@ -171,11 +171,8 @@ fn overwrites(run: &Run<'_>, pair: &Pair) -> bool {
     let is_named = says("/type") == Some("cluster.x-k8s.io/secret")
         || says("/metadata/labels/cluster.x-k8s.io~1cluster-name").is_some();
     let has_machines = || {
-        let mut all = world.live.objects().iter().filter(|object| object.key.kind == MACHINE);
-        all.any(|object| {
-            object.key.namespace == cluster.key.namespace
-                && object.value().is_ok_and(|value| fields::cluster_name(&value) == Some(cluster.key.name.as_str()))
-        })
+        let mut all = world.live.machines_of_cluster(&cluster.key.name);
+        all.any(|machine| machine.key.namespace == cluster.key.namespace)
     };
     pair.action == Action::Create
         && (!is_common || is_named)
@@ -230,7 +227,7 @@ pub(super) fn is_of_going(live: &Inventory, locator: &Locator<'_>, key: &Key) ->
 }
 
 /// Whether a key is that of a Secret in which a cluster of either side keeps its certificates, its token or its access.
-fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
+pub(super) fn of_cluster(run: &Run<'_>, key: &Key) -> bool {
     let Some(cluster) = cluster_of(key) else { return false };
     run.locator.anywhere(&run.world.live, &cluster).or_else(|| run.locator.anywhere(run.rendered, &cluster)).is_some()
 }

@@ -4,9 +4,23 @@ use super::contract::{
     BOOTSTRAP, CLUSTER, CLUSTER_CLASS, CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET, is_infrastructure,
 };
 use super::kind::{Kind, Role};
+use crate::tree::Value;
 
 /// A kind that is read: group, name, and why.
 pub(crate) type Read = (&'static str, &'static str, &'static str);
+
+/// Whether a Cluster or a class says that there may be MachinePools: it names some, or it is paused, which its own pools wait for.
+#[must_use]
+pub(crate) fn may_have_pools(object: &Value) -> bool {
+    object.pointer("/spec/paused") == Some(&Value::Bool(true)) || names_pools(object)
+}
+
+/// Whether a topology or a class has groups that are MachinePools.
+#[must_use]
+pub(crate) fn names_pools(object: &Value) -> bool {
+    let has = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).is_some_and(|pools| !pools.is_empty());
+    has("/spec/topology/workers/machinePools") || has("/spec/workers/machinePools")
+}
 
 impl Kind {
     /// What is read to judge a change of this kind in this group.
