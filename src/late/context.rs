@@ -83,9 +83,13 @@ impl FoundPlaceholder<'_> {
 
     /// Behind `//`, with or without a user.
     fn in_a_url(&self) -> bool {
-        let authority = self.before.rsplit("//").next().unwrap_or_default();
-        let user = authority.ends_with('@') && !authority.contains(|c: char| c == '/' || c.is_whitespace());
-        self.before.ends_with("//") || user && authority.len() < self.before.len()
+        // Only a user is looked for farther back: the text may hold the placeholder many times.
+        let authority = if self.before.ends_with('@') {
+            self.before.trim_end_matches(|c: char| c != '/' && !c.is_whitespace())
+        } else {
+            self.before
+        };
+        authority.ends_with("//")
     }
 
     fn has_port(&self) -> bool {
@@ -94,10 +98,7 @@ impl FoundPlaceholder<'_> {
 
     /// The number behind a slash and where it ends, where that is a prefix length and not the path of a URL.
     fn prefix(&self) -> Option<(usize, u32)> {
-        if self.in_a_url() {
-            return None;
-        }
-        let digits = self.after.strip_prefix('/')?;
+        let digits = self.after.strip_prefix('/').filter(|_| !self.in_a_url())?;
         let length = digits.bytes().take_while(u8::is_ascii_digit).count();
         let goes_on = digits[length..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-'));
         let number: u32 = digits[..length].parse().ok()?;
@@ -124,11 +125,10 @@ impl FoundPlaceholder<'_> {
 
     /// Whether it begins a value of a YAML document inside the text, without quotes: brackets would make a list of it.
     fn begins_a_plain_value(&self) -> bool {
-        let line = self.before.rsplit('\n').next().unwrap_or_default();
-        let head = line.trim_end_matches(' ');
-        let spaced = head.len() < line.len();
-        let several = self.text.trim_end().contains('\n');
-        spaced && head.ends_with([':', '-']) || several && head.is_empty()
+        let head = self.before.trim_end_matches(' ');
+        let spaced = head.len() < self.before.len();
+        let begins_a_line = head.is_empty() || head.ends_with('\n');
+        spaced && head.ends_with([':', '-']) || begins_a_line && self.text.trim_end().contains('\n')
     }
 }
 

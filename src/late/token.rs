@@ -174,11 +174,14 @@ const fn stands_alone(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+/// Bytes of the longest character.
+const LONGEST: usize = 4;
+
 /// The character that a text ends with; the letter, where marks are written over it or a form is chosen for it.
 fn before(text: &[u8]) -> Option<char> {
     let mut end = text.len();
     loop {
-        let start = (end.saturating_sub(4)..end).rev().find(|at| text[*at] & 0xC0 != 0x80)?;
+        let start = (end.saturating_sub(LONGEST)..end).rev().find(|at| text[*at] & 0xC0 != 0x80)?;
         let c = std::str::from_utf8(&text[start..end]).ok()?.chars().next()?;
         if !is_over(c) && !matches!(c, '\u{fe00}'..='\u{fe0f}') {
             return Some(c);
@@ -187,9 +190,9 @@ fn before(text: &[u8]) -> Option<char> {
     }
 }
 
-/// The character that a text begins with.
+/// The character that a text begins with. No more is looked at, as what follows may be a whole stream.
 fn after(text: &[u8]) -> Option<char> {
-    let first = text.utf8_chunks().next()?;
+    let first = text[..text.len().min(LONGEST)].utf8_chunks().next()?;
     first.valid().chars().next()
 }
 

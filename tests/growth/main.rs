@@ -32,6 +32,12 @@ const PROBES: &[Probe] = &[
     Probe { name: "arguments of the API server", start: 100, options: &[], sides: sides::arguments },
     Probe { name: "places of a late value", start: 300, options: &["--policy", "policy.yaml"], sides: sides::late },
     Probe {
+        name: "places of a late value in one text",
+        start: 1000,
+        options: &["--policy", "policy.yaml"],
+        sides: sides::late_text,
+    },
+    Probe {
         name: "late values, twenty places each",
         start: 25,
         options: &["--policy", "many.yaml"],

@@ -142,6 +142,13 @@ pub(crate) fn late(count: usize) -> (String, String) {
     (unchanged(1).0, format!("{}{head}{side}", unchanged(1).0))
 }
 
+/// A late value that stands in many places of one text.
+pub(crate) fn late_text(count: usize) -> (String, String) {
+    let side = text(count, |out, place| add(out, format_args!("    server 55.55.55.55 weight {place}\n")));
+    let head = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: n}\ndata:\n  text: |\n";
+    (unchanged(1).0, format!("{}{head}{side}", unchanged(1).0))
+}
+
 /// Many late values, each in many places; every second place is packed.
 pub(crate) fn many_late(count: usize) -> (String, String) {
     let side = text(count * 20, |out, place| {
