@@ -332,6 +332,10 @@ impl Tree<'_> {
                 if with.chars().any(|character| is_odd(character) && !matches!(character, '\n' | '\t')) {
                     return None;
                 }
+                // Only a break needs the indentation, which stands as far back as the line is long.
+                if !with.contains('\n') {
+                    return Some(with.to_owned());
+                }
                 let line = source[..at].rfind('\n').map_or(0, |at| at + 1);
                 let start = spot.range.start;
                 let before = text[..start].rfind('\n').map_or(start, |at| start - at - 1);
