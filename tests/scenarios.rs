@@ -235,7 +235,7 @@ fn the_page_of_incidents_says_what_the_scenarios_say() {
 #[test]
 fn a_snapshot_of_every_scenario_says_what_the_scenario_says() {
     let (mut same, mut faults) = (0, Vec::new());
-    for (folder, result) in on_all_cores(|folder| replayed(folder)) {
+    for (folder, result) in on_all_cores(replayed) {
         match result {
             Ok(compared) => same += usize::from(compared),
             Err(fault) => faults.push(format!("{}: {fault}", folder.display())),
@@ -285,7 +285,7 @@ fn least(many: usize) -> usize {
 
 #[test]
 fn every_scenario_gives_its_report() {
-    let faults: Vec<String> = on_all_cores(|folder| run(folder))
+    let faults: Vec<String> = on_all_cores(run)
         .into_iter()
         .filter_map(|(folder, result)| result.err().map(|fault| format!("{}: {fault}", folder.display())))
         .collect();

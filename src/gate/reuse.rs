@@ -7,7 +7,7 @@ use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::fields::annotation;
 use crate::kinds::references::references;
 use crate::model::{Decision, Effect, Reason};
-use crate::object::{Inventory, Key, Object};
+use crate::object::{Inventory, Key, may_be_equal};
 use crate::providers::metal3::MACHINE_TEMPLATE as TEMPLATE;
 use crate::tree::Value;
 
@@ -64,8 +64,9 @@ fn broken(judged: &Judged<'_>, rollout: &Rollout) -> Option<String> {
 /// its removal is no pair of its own.
 fn is_gone(judged: &Judged<'_>, key: &Key) -> bool {
     let has = |objects: &Inventory| {
-        let is_it = |object: &Object| (&object.key.kind, &object.key.name) == (&key.kind, &key.name);
-        objects.objects().iter().any(is_it)
+        let is_here = |other: &Key| may_be_equal(other.namespace.as_ref(), key.namespace.as_ref());
+        let is_it = |other: &Key| (&other.kind, &other.name) == (&key.kind, &key.name) && is_here(other);
+        objects.objects().iter().any(|object| is_it(&object.key))
     };
     let is_kept = || {
         let live = super::health::live_owner(judged, key);

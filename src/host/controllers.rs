@@ -75,7 +75,7 @@ fn leave(run: &mut Run<'_>) {
         of_controller(&object.key)
             && object.may_say(PROVIDER_LABEL)
             && object.value().is_ok_and(|value| label(&value, PROVIDER_LABEL).is_some())
-            && !run.is_written(&object.key)
+            && run.locator.anywhere(run.rendered, &object.key).is_none()
             && run.was_written(object)
             && !stream::is_kept(object, run.world.host.kind).unwrap_or(false)
     };

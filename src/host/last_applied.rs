@@ -1,7 +1,7 @@
 //! What `kubectl apply` keeps of what it applied last, in an annotation of the object, and the patch that it makes of it.
 
 use super::ask;
-use super::write::Before;
+use super::write::{Before, Last};
 use crate::apiserver::merge;
 use crate::kinds::fields::annotation;
 use crate::tree::{Map, Value};
@@ -13,9 +13,15 @@ pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-config
 pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {
     let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
-    // Without the annotation nothing can be removed, and kubectl only warns about it.
-    let last = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
-    let last = if last.is_object() { last } else { Value::Object(Map::new()) };
+    let noted: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok()).filter(Value::is_object);
+    // An old render is no object of a server, which always has an id: of one, what was applied last is told beside it.
+    let is_of_a_render = before.live.pointer("/metadata/uid").is_none();
+    let last = match (noted, before.last) {
+        (Some(noted), _) => noted,
+        (None, Last::Known(told)) if is_of_a_render => told.clone(),
+        // Without the annotation nothing can be removed, and kubectl only warns about it.
+        (None, _) => Value::Object(Map::new()),
+    };
     merge::three_way(&last, &with_annotations(rendered.clone()), before.live)
 }
 

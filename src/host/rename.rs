@@ -12,7 +12,7 @@ use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::fields;
 use crate::kinds::references::{Reference, references};
 use crate::model::Finding;
-use crate::object::{Inventory, Key, is_deleting};
+use crate::object::{Inventory, Key, is_deleting, may_be_equal};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
 use crate::schema;
@@ -52,8 +52,8 @@ pub(super) fn pair(out: &mut Prediction, world: &World, locator: &Locator<'_>) {
     }
     let mut consumed: HashSet<Key> = done.into_iter().map(|(key, from)| key.with_name(from)).collect();
     let missed = still_in_use(out, world);
-    // The old one is shown in its successor, unless somebody else cannot do without it.
-    consumed.retain(|key| !missed.contains(key));
+    // The old one is shown in its successor, unless somebody else cannot do without it, or it takes its hosts along.
+    consumed.retain(|key| !missed.contains(key) && kind(key).role != Role::InfraPool);
     let is_shown = |pair: &Pair| pair.action == Action::Delete && consumed.contains(&pair.key);
     let gone: HashSet<Key> = out.pairs.iter().filter(|pair| is_shown(pair)).map(|pair| pair.key.clone()).collect();
     out.pairs.retain(|pair| !is_shown(pair));
@@ -240,9 +240,4 @@ fn points_at(user: &Key, reference: &Reference, key: &Key) -> bool {
         && reference.name == key.name
         && may_be_equal(reference.namespace.as_ref().or(user.namespace.as_ref()), key.namespace.as_ref())
         && reference.group.as_ref().is_none_or(|group| *group == key.group)
-}
-
-/// Whether two namespaces may be the same one: a render often says it in references and leaves it out of objects.
-fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
-    one.is_none() || other.is_none() || one == other
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::stage::Stage;
 use crate::kinds::around::{Around, LookedUp};
-use crate::object::{GroupKind, Key};
+use crate::object::{GroupKind, Key, may_be_equal};
 use crate::providers::kind_of;
 use crate::tree::Value;
 use crate::world::{Extent, HostKind, LiveKind};
@@ -64,10 +64,12 @@ impl Surroundings<'_, '_> {
         match self.stage.scene.world.host.kind? {
             HostKind::Helm3 | HostKind::Helm4 => (other.kind != self.key.kind).then(|| other.kind < self.key.kind),
             HostKind::Kubectl => {
-                let place = |wanted: &Key| {
-                    let mut all = self.stage.scene.rendered.objects().iter();
-                    all.position(|object| (&object.key.kind, &object.key.name) == (&wanted.kind, &wanted.name))
+                let is_it = |key: &Key, wanted: &Key| {
+                    (&key.group, &key.kind, &key.name) == (&wanted.group, &wanted.kind, &wanted.name)
+                        && may_be_equal(key.namespace.as_ref(), wanted.namespace.as_ref())
                 };
+                let all = self.stage.scene.rendered.objects();
+                let place = |wanted: &Key| all.iter().position(|object| is_it(&object.key, wanted));
                 place(other).zip(place(self.key)).map(|(other, own)| other < own)
             }
             HostKind::Flux | HostKind::Argocd => None,

@@ -15,7 +15,7 @@ use crate::providers::{kind, kind_of};
 use crate::tree::Value;
 use crate::world::{Coverage, LiveKind};
 
-/// A finding for each template that a written object refers to anew and that is not there.
+/// A finding for each object to make Machines of that a written one refers to anew and that is not there.
 #[must_use]
 pub(crate) fn findings(stage: &Stage<'_>) -> Vec<Finding> {
     // With nothing to look at nothing can be missed.
@@ -31,7 +31,8 @@ fn of_pair(stage: &Stage<'_>, pair: &Pair) -> Vec<Finding> {
     let is_written = matches!(pair.action, Action::Create | Action::Update);
     let Some(predicted) = pair.predicted.as_ref().filter(|_| is_written) else { return out };
     let old = pair.live.as_ref().map(references).unwrap_or_default();
-    for reference in references(predicted).into_iter().filter(is_template) {
+    let owner = kind(&pair.key).role;
+    for reference in references(predicted).into_iter().filter(|reference| is_made_of(owner, reference)) {
         let is_new = !old.iter().any(|old| (&old.kind, &old.name) == (&reference.kind, &reference.name));
         let target = Key::of(
             reference.group.clone().unwrap_or_default(),
@@ -92,7 +93,9 @@ fn of_infrastructure(stage: &Stage<'_>, pair: &Pair, predicted: &Value) -> Vec<F
         .collect()
 }
 
-/// Whether a reference is one to a template.
-fn is_template(reference: &Reference) -> bool {
-    kind_of(reference.group.as_deref().unwrap_or_default(), &reference.kind).role == Role::Template
+/// Whether Machines are made of what a reference means: a template, or the config and the infrastructure of a pool (cluster-api
+/// `core/reconcilers/machinepool/machinepool_controller_phases.go` reconcileExternal, v1.14).
+fn is_made_of(owner: Role, reference: &Reference) -> bool {
+    let role = kind_of(reference.group.as_deref().unwrap_or_default(), &reference.kind).role;
+    role == Role::Template || owner == Role::Pool && matches!(role, Role::Config | Role::InfraPool)
 }

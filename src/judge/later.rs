@@ -21,12 +21,12 @@ impl Subject<'_> {
     /// The answer about the number of Machines.
     pub(super) fn by_replicas(&self, path: &Path) -> Option<Answer> {
         let owner = self.key.known.owner?;
-        let taken_over = replicas::taken_over(self.key.known, self.old, self.new);
+        let taken_over = replicas::taken_over(self.stage, self.key, self.old, self.new);
         let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
         let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
         let counts = path.is(&["spec", "replicas"]);
-        if counts && self.counts_elsewhere() {
-            return Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("mp/replicas-elsewhere")));
+        if counts && replicas::goes_elsewhere(self.stage, self.key, self.new) {
+            return Some(self.number_of_elsewhere(owner.replicas));
         }
         if let Some(who) = self.chooses_the_number(counts, is_mark).filter(|_| self.stage.is_of_renders()) {
             let because = format!(
@@ -42,7 +42,11 @@ impl Subject<'_> {
         if answer.effect == Effect::None {
             return Some(answer);
         }
-        let falls = wanted(self.new, Some(old)) < wanted(old, None);
+        let says = wanted(self.new, Some(old));
+        let falls = says < wanted(old, None);
+        if let Some(because) = replicas::rounded(self.stage, self.key, self.new, says).filter(|_| falls) {
+            return Some(Answer { effect: Effect::Unknown, ..answer.saying(because) });
+        }
         let Some(hold) = self.hold(if falls { Act::Fewer } else { Act::Make }) else { return Some(answer) };
         let because = hold.tells(&answer.because);
         Some(answer.held(because))
@@ -122,9 +126,43 @@ impl Subject<'_> {
         hold_of(&holds, act).cloned()
     }
 
-    /// Whether something outside of Cluster API manages the number of Machines of a pool.
-    fn counts_elsewhere(&self) -> bool {
-        self.key.known.role == Role::Pool && replicas::is_managed(self.new)
+    /// The answer about the number of a pool that somebody else chooses.
+    fn number_of_elsewhere(&self, rule: RuleId) -> Answer {
+        let falls = wanted(self.new, Some(self.old)) < wanted(self.old, None);
+        match replicas::written_along(self.stage, self.key, self.new).filter(|_| falls) {
+            Some(infrastructure) => {
+                let because = format!(
+                    "{infrastructure} changes with this write, and its controller may write this number with that change before it \
+                     takes over the one that is chosen elsewhere, so Machines may be deleted; change one after the other"
+                );
+                Answer::known(self.stage.rules, Effect::Unknown, rule).saying(because)
+            }
+            None => Answer::known(self.stage.rules, Effect::None, RuleId::of("mp/replicas-elsewhere")),
+        }
+    }
+
+    /// The answer about the end of a cloud's own scaling: from now on the number that the pool says counts.
+    pub(super) fn by_switching_off(&self, path: &Path) -> Option<Answer> {
+        let scales = self.key.known.scales_itself.filter(|_| path.starts_with(&["spec", "scaling"]))?;
+        if !scales(self.old, None) || scales(self.new, None) {
+            return None;
+        }
+        let is_of_renders = self.stage.is_of_renders();
+        pools_of(self.stage, self.key).iter().find_map(|pool| {
+            let (old, new) = (self.stage.before(pool)?, self.stage.after(pool)?);
+            let runs =
+                number(&old, "/status/replicas").or_else(|| number(&old, "/spec/replicas").filter(|_| !is_of_renders));
+            let (says, now) = (wanted(&new, Some(&old)), runs.map(|runs| format!(", where {runs} run now")));
+            if runs.is_some_and(|runs| runs <= says) {
+                return None;
+            }
+            let now = now.unwrap_or_else(|| {
+                ", and an old render does not say how many run; compare with the cluster (--live cluster)".to_owned()
+            });
+            let because =
+                format!("the cloud chose the number until now, and from now on {pool} does, which says {says}{now}");
+            Some(Answer::known(self.stage.rules, Effect::Unknown, RuleId::of("mp/replicas")).saying(because))
+        })
     }
 
     /// The answer about a time to roll after that makes no Machine out of date now: called off, over and every Machine is

@@ -23,6 +23,9 @@ use crate::tree::Value;
 pub(crate) fn bounded(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &Value)) -> Option<Rollout> {
     let bound = key.known.most?;
     let at = |side: &Value| side.pointer(bound).and_then(Value::as_u64);
+    if key.known.scales_itself.is_some_and(|scales| !scales(new, None)) {
+        return None;
+    }
     let most = at(new).filter(|most| at(old).is_none_or(|old| *most < old))?;
     let pool = pools_of(stage, key).into_iter().next();
     let before = pool.as_ref().and_then(|pool| stage.before(pool));
@@ -114,7 +117,7 @@ pub(crate) fn rollout(
         about.map(|(change, _)| change.path.to_string()).collect()
     };
     let names = machine_names(stage, key);
-    let taken_over = replicas::taken_over(key.known, old, new);
+    let taken_over = replicas::taken_over(stage, key, old, new);
     let before = fields::wanted(taken_over.as_ref().unwrap_or(old), None);
     let now = fields::comes_to(fields::wanted(new, Some(old)), key.known.keeps, before);
     let runs = number(old, "/status/replicas").unwrap_or(before);

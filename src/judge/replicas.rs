@@ -1,11 +1,16 @@
 //! What a change of `spec.replicas` does: more Machines, fewer, or none at all.
 
+use std::sync::Arc;
+
+use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
 use crate::kinds::contract::REPLICAS_MANAGED_BY;
-use crate::kinds::fields::{annotation, comes_to, number, wanted};
-use crate::kinds::{Kind, Role};
+use crate::kinds::fields::{annotation, comes_to, number, target, wanted};
+use crate::kinds::{Kind, Role, Typed};
 use crate::model::Effect;
 use crate::model::RuleId;
+use crate::object::Key;
+use crate::providers::kind;
 use crate::rules::Rules;
 use crate::tree::Value;
 
@@ -30,11 +35,62 @@ pub(crate) fn is_managed(pool: &Value) -> bool {
     annotation(pool, REPLICAS_MANAGED_BY).is_some_and(|told| told != "false")
 }
 
+/// The infrastructure that a pool names.
+fn infrastructure(key: &Key, pool: &Value) -> Option<Key> {
+    target(pool.pointer("/spec/template/spec/infrastructureRef")?, key.namespace.as_deref())
+}
+
+/// Whether somebody else than Cluster API decides how many Machines a pool has: its provider says whether it asks its own object, which
+/// `there` gives, or the annotation of the pool.
+fn is_elsewhere(key: &Key, pool: &Value, there: impl Fn(&Key) -> Option<Arc<Value>>) -> bool {
+    let infrastructure = infrastructure(key, pool);
+    match infrastructure.as_ref().and_then(|infrastructure| kind(infrastructure).scales_itself) {
+        None => is_managed(pool),
+        Some(scales) => infrastructure
+            .and_then(|infrastructure| there(&infrastructure))
+            .is_some_and(|infrastructure| scales(&infrastructure, annotation(pool, REPLICAS_MANAGED_BY))),
+    }
+}
+
+/// The same before the write.
+pub(crate) fn was_elsewhere(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> bool {
+    key.known.role == Role::Pool && is_elsewhere(key, old, |infrastructure| stage.before(infrastructure))
+}
+
+/// The same after the write.
+pub(crate) fn goes_elsewhere(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> bool {
+    key.known.role == Role::Pool && is_elsewhere(key, new, |infrastructure| stage.after(infrastructure))
+}
+
+/// Why a smaller number of a pool comes to fewer still: its controller gives each zone as many and rounds down. With how many there are then.
+pub(crate) fn rounded(stage: &Stage<'_>, key: &Key, new: &Value, says: u64) -> Option<String> {
+    let infrastructure = infrastructure(key, new)?;
+    let zones = kind(&infrastructure).zones?;
+    let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
+    let plane = cluster.and_then(|cluster| target(cluster.pointer("/spec/controlPlaneRef")?, key.namespace.as_deref()));
+    let plane = plane.and_then(|plane| stage.after(&plane));
+    let zones = zones(&*stage.after(&infrastructure)?, plane.as_deref()).max(1);
+    let each = says / zones;
+    (each * zones != says).then(|| {
+        format!(
+            "{infrastructure} stands in {zones} zones, each gets {says} / {zones} rounded down, so {} are left",
+            each * zones
+        )
+    })
+}
+
+/// The infrastructure of a pool that changes with this write and whose controller then writes the number that the pool says, too.
+pub(crate) fn written_along(stage: &Stage<'_>, key: &Key, new: &Value) -> Option<Key> {
+    let infrastructure = infrastructure(key, new).filter(|infrastructure| kind(infrastructure).writes_number_along)?;
+    let (before, after) = (stage.before(&infrastructure)?, stage.after(&infrastructure)?);
+    (before.get("spec") != after.get("spec")).then_some(infrastructure)
+}
+
 /// A pool before the write with the number of Machines that it runs, where something outside of Cluster API chose that number until now
 /// and what its spec says counts from now on; `None` where nothing of that changes, or nobody said how many run.
 #[must_use]
-pub(crate) fn taken_over(known: &Kind, old: &Value, new: &Value) -> Option<Value> {
-    if known.role != Role::Pool || !is_managed(old) || is_managed(new) {
+pub(crate) fn taken_over(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Value> {
+    if !was_elsewhere(stage, key, old) || goes_elsewhere(stage, key, new) {
         return None;
     }
     let runs = number(old, "/status/replicas")?;

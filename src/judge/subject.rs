@@ -174,7 +174,8 @@ impl Subject<'_> {
                 false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
             };
         }
-        if let Some(answer) = self.by_handing_back(path).or_else(|| self.by_replicas(path)) {
+        let by_number = || self.by_replicas(path).or_else(|| self.by_switching_off(path));
+        if let Some(answer) = self.by_handing_back(path).or_else(by_number) {
             return answer;
         }
         if path.starts_with(&["spec", "selector"])
@@ -257,13 +258,13 @@ impl Subject<'_> {
             }
             // Patches may read the labels of a class, and drive another template with them.
             Role::Class if in_spec && is_metadata(path) => {
-                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent)
+                topology::of_class(self.stage, self.key).filter(Answer::may_reach_machines)
             }
             // A Cluster that does not say a variable gets its default anew each time it is looked at.
             Role::Class if path.starts_with(&["spec", "variables"]) => {
                 let is_words =
                     self.stage.rules.find(&self.asked(path, None, None)).is_some_and(|hit| hit.effect == Effect::None);
-                topology::of_class(self.stage, self.key).filter(|answer| answer.effect > Effect::Latent && !is_words)
+                topology::of_class(self.stage, self.key).filter(|answer| answer.may_reach_machines() && !is_words)
             }
             Role::Template if in_spec && self.used_by.iter().any(|name| name == CLUSTER_CLASS) => {
                 let fixed = self.stage.rules.find(&self.asked(path, None, None));

@@ -52,6 +52,12 @@ impl Answer {
         Self { effect, touches: None, rule, because, source: String::new(), finding: None, waits: None }
     }
 
+    /// Whether Machines are touched, now or when what keeps the controllers from it ends.
+    #[must_use]
+    pub(crate) fn may_reach_machines(&self) -> bool {
+        self.effect > Effect::Latent || self.waits.is_some_and(|waits| waits > Effect::Latent)
+    }
+
     /// The answer for a spec field that nothing names.
     #[must_use]
     pub(crate) fn unknown(kind: &str) -> Self {

@@ -126,6 +126,9 @@ pub struct SelectorRules {
     pub unreadable: RuleId,
 }
 
+/// Says of the infrastructure of a pool, and of the annotation by which the pool says who chooses its number, whether the cloud does.
+type ScalesItself = fn(&Value, Option<&str>) -> bool;
+
 /// What waits for an object that its controller is kept from: the effect, and what happens.
 type Waiting = fn(&Value) -> Option<(Effect, &'static str)>;
 
@@ -170,6 +173,13 @@ pub struct Kind {
     pub waits_for_cluster: bool,
     /// How a host of a pool says that it is up to date, where the provider replaces none while something else manages how many there are.
     pub rests_when_managed: Option<fn(&Value) -> bool>,
+    /// Whether the cloud chooses how many hosts a pool with this infrastructure has, whatever the pool says.
+    pub scales_itself: Option<ScalesItself>,
+    /// In how many zones its hosts stand, where its controller gives each as many, and rounds down: of the infrastructure of a pool and
+    /// of the control plane of its cluster.
+    pub zones: Option<fn(&Value, Option<&Value>) -> u64>,
+    /// Whether its controller, where it changes anything, also writes the number that the pool says, although something else chooses it.
+    pub writes_number_along: bool,
     /// Whether its controller never replaces a Machine for being unhealthy.
     pub leaves_sick: bool,
     /// How many Machines its controller never goes below once there are as many, whatever number its objects say.
@@ -256,6 +266,9 @@ impl Kind {
             waiting: None,
             waits_for_cluster: false,
             rests_when_managed: None,
+            scales_itself: None,
+            zones: None,
+            writes_number_along: false,
             leaves_sick: false,
             keeps: 0,
             most: None,

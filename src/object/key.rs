@@ -7,6 +7,11 @@ use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
 use foldhash::quality::RandomState;
+/// Whether two namespaces may be the same one: a render often says it in references and leaves it out of objects.
+pub(crate) fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
+
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

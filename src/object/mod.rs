@@ -23,6 +23,7 @@ pub(crate) use body::{Body, Carrier};
 pub use inventory::Inventory;
 pub(crate) use key::ApiVersion;
 pub(crate) use key::GroupKind;
+pub(crate) use key::may_be_equal;
 pub use key::{Identity, Key};
 pub(crate) use load::LoadError;
 pub use load::Object;

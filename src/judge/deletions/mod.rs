@@ -164,6 +164,10 @@ fn referred_to(stage: &Stage<'_>, key: &Typed<'_>) -> Deletion {
         };
         return in_use(key, &because);
     }
+    if stage.feeds_pool(key) {
+        let because = "the bootstrap config of a MachinePool names it, which is made anew again and again: no new Machine of the pool can join";
+        return in_use(key, because);
+    }
     if let Some(from) = stage.mentioned_by(key).filter(|_| key.known.named_alone) {
         return in_use(key, &format!("{from} has its name in its spec, and may need it"));
     }

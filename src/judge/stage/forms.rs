@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Named, Stage, may_be_equal};
+use super::{Named, Stage};
 use crate::alike::Kept;
 use crate::apiserver::admission::Sides;
 use crate::compare::Pair;
 use crate::host::{HOOK_RECREATES, is_left_out};
 use crate::kinds::contract::{CONFIG_MAP, MACHINE, SECRET};
 use crate::kinds::{Kind, references, superset};
-use crate::object::{Key, Object, Presence};
+use crate::object::{Key, Object, Presence, may_be_equal};
 use crate::providers::{kind, machines};
 use crate::tree::{Map, Value};
 

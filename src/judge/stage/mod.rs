@@ -324,8 +324,3 @@ pub(crate) fn refuses_unknown(scene: &Scene<'_>) -> bool {
         (_, Some(_)) => false,
     }
 }
-
-/// Whether two namespaces may be the same one: a render often leaves it out.
-pub(in crate::judge) fn may_be_equal(one: Option<&String>, other: Option<&String>) -> bool {
-    one.is_none() || other.is_none() || one == other
-}

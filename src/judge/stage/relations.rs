@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
-use super::{Stage, may_be_equal};
+use super::Stage;
 use crate::alike::{self, Cases, Kept};
 use crate::compare::{Action, Pair};
 use crate::hashed::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use crate::judge::topology::class_of;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
 use crate::kinds::fields::{cluster_name, label, text};
 use crate::kinds::{Role, contract, references};
-use crate::object::Key;
+use crate::object::{Key, may_be_equal};
 use crate::providers::{is_compared, kind};
 use crate::tree::Value;
 use crate::world::LiveKind;

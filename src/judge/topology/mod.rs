@@ -67,6 +67,9 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
         let read = by_builtins(stage, key, old, new, path);
         return Some(read.filter(|read| read.effect > answer.effect).unwrap_or(answer));
     }
+    if let Some(answer) = weight::handed_back(stage, key, old, new, path) {
+        return Some(answer);
+    }
     let keys: Vec<&str> = keys(path);
     if domain::stays(stage, key, (old, new), path) {
         let because = "the topology says the failure domain that its class says, and nothing is replaced";

@@ -4,6 +4,7 @@
 //! only the controller knows stand for themselves, so that they are the same before and after.
 
 use super::queue::{DEFER, HOLD};
+use super::variables::OVERRIDES;
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::Group;
 use crate::kinds::contract::{CLUSTER_NAME, CONVERSION_DATA, TOPOLOGY_DEPLOYMENT, TOPOLOGY_OWNED, TOPOLOGY_POOL};
@@ -23,11 +24,7 @@ pub(crate) fn of_cluster(cluster: &Value, class: &Value) -> Values {
         }
     }
     set(&mut out, list(cluster, "/spec/topology/variables"));
-    for definition in list(class, "/spec/variables") {
-        if let Some(value) = text(definition, "/name").and_then(|name| out.get_mut(name)) {
-            defaults(definition.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null), value);
-        }
-    }
+    fill_in(&mut out, class);
     out.insert("builtin".to_owned(), json!({"cluster": builtin_cluster(cluster)}));
     out
 }
@@ -37,7 +34,11 @@ pub(crate) fn of_cluster(cluster: &Value, class: &Value) -> Values {
 pub(crate) fn of_group(cluster: &Value, class: &Value, values: &Values, group: &Group) -> Values {
     let mut out = values.clone();
     if let Some(topology) = group.topology.and_then(|pointer| cluster.pointer(&pointer.replace("{}", &group.place))) {
-        set(&mut out, list(topology, "/variables/overrides"));
+        if list(topology, OVERRIDES).next().is_some() {
+            set(&mut out, list(topology, OVERRIDES));
+            // Into these it fills too (`core/webhooks/admission/cluster.go` DefaultVariables).
+            fill_in(&mut out, class);
+        }
         let version = text(cluster, "/spec/topology/version");
         let own = |key: &str| format!("builtin:{}/{}/{key}", group.word, group.name);
         let mut builtin =
@@ -112,6 +113,15 @@ fn set<'v>(out: &mut Values, items: impl Iterator<Item = &'v Value>) {
     for item in items {
         if let Some(name) = text(item, "/name") {
             out.insert(name.to_owned(), item.get("value").cloned().unwrap_or_default());
+        }
+    }
+}
+
+/// Fills in what the class says of the inside of the variables that are set.
+fn fill_in(values: &mut Values, class: &Value) {
+    for definition in list(class, "/spec/variables") {
+        if let Some(value) = text(definition, "/name").and_then(|name| values.get_mut(name)) {
+            defaults(definition.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null), value);
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn uncomputed(old: &Value, new: &Value, class: &Value) -> Option<Stri
 }
 
 /// Where overrides of variables stand below a group.
-const OVERRIDES: &str = "/variables/overrides";
+pub(super) const OVERRIDES: &str = "/variables/overrides";
 
 /// Whether a schema has a rule in CEL somewhere.
 fn has_rules(schema: &Value) -> bool {

@@ -14,7 +14,7 @@ use crate::judge::topology::{Member, classes_of, cluster_fates, members};
 use crate::judge::verdict::Answer;
 use crate::judge::waiting::side::Side;
 use crate::kinds::Role;
-use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_POOL, made_by};
+use crate::kinds::contract::{CONTROL_PLANE, MACHINE_DEPLOYMENT, MACHINE_POOL, REPLICAS_MANAGED_BY, made_by};
 use crate::kinds::fields;
 use crate::kinds::fields::number;
 use crate::kinds::fields::target;
@@ -163,6 +163,33 @@ pub(super) fn replicas_go(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value
     let [was, is] = as_owners(stage, key, new, (before, after), word)?;
     let answer = replicas::answer(stage.rules, RuleId::of("topology/replicas"), 0, (&was, &is));
     Some(held::held(stage, key, (old, new), path, answer))
+}
+
+/// The answer about the annotation of a pool of a topology by which something else chose its number, where it goes and the topology's own
+/// number is not what runs (`exp/topology/desiredstate/desired_state.go` computeMachinePool hands on both); `None` for everything else.
+pub(super) fn handed_back(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
+    let [_, _, _, Segment::Key(lists), Segment::Index(place), _, _, Segment::Key(last)] = path.segments() else {
+        return None;
+    };
+    if lists != "machinePools" || last != REPLICAS_MANAGED_BY {
+        return None;
+    }
+    let name = text(old.pointer(&format!("/spec/topology/workers/machinePools/{place}"))?, "/name")?;
+    let at = At::of((old, new), "machinePool", name);
+    let (before, after) = (at.before?, at.after?);
+    let says = number(after, "/replicas").filter(|_| replicas::is_managed(before) && !replicas::is_managed(after))?;
+    let runs = machines(stage, key, old, ("machinePool", name));
+    if runs.is_some_and(|runs| runs <= says) {
+        return None;
+    }
+    let now = runs.map_or_else(
+        || "how many run was not read; compare with the cluster (--live cluster)".to_owned(),
+        |runs| format!("{runs} run now"),
+    );
+    let because = format!(
+        "something else chose the number until now, and from now on the topology does, which says {says}; {now}"
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("topology/replicas")).saying(because))
 }
 
 /// How many Machines a group has, where its owner was read.

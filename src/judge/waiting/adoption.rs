@@ -123,6 +123,12 @@ fn matching(side: Side<'_>, key: &Key, set: &Value) -> Vec<String> {
 /// The Machines of a MachineSet that are too many, as it counts them on one side: its own and those that it takes over.
 #[must_use]
 pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
+    selected(side, key, set).saturating_sub(wanted(set))
+}
+
+/// How many Machines a MachineSet counts on one side.
+#[must_use]
+pub(super) fn selected(side: Side<'_>, key: &Key, set: &Value) -> u64 {
     let selector = set.pointer("/spec/selector").unwrap_or(&Value::Null);
     if is_empty(selector) {
         return 0;
@@ -134,8 +140,7 @@ pub(in crate::judge) fn surplus(side: Side<'_>, key: &Key, set: &Value) -> u64 {
             && !(is_deleting(set) && is_deleting(machine))
             && controller(name, machine).is_none_or(|owner| owner.kind == MACHINE_SET && owner.name == key.name)
     };
-    let count = machines.iter().filter(is_counted).count() as u64;
-    count.saturating_sub(wanted(set))
+    machines.iter().filter(is_counted).count() as u64
 }
 
 /// How many Machines a MachineSet wants: none while it is being deleted.

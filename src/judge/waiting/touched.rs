@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::lifted::{Lifted, by_owner};
+use super::machines::has_labels;
 use super::side::Side;
 use super::{adoption, control_plane, hosts, machines, pause, preflight};
 use crate::apiserver::admission::Sides;
@@ -239,8 +240,11 @@ pub(super) fn sets(stage: &Stage<'_>) -> Vec<Lifted> {
         let [before, after] = Side::both(stage);
         for (key, mut set) in after.all(CORE, MACHINE_SET, namespace.as_deref()) {
             hand_selector(stage, &key, Arc::make_mut(&mut set));
-            let was = before.get(&key).map_or(0, |set| adoption::surplus(before, &key, &set));
-            let now = adoption::surplus(after, &key, &set);
+            // Of both sides it counts what is selected: whoever wants fewer has asked for it.
+            let old = before.get(&key).unwrap_or_else(|| Arc::clone(&set));
+            let surplus = |side, set: &Value, wanted| adoption::selected(side, &key, set).saturating_sub(wanted);
+            let wanted = adoption::wanted(&set);
+            let (was, now) = (surplus(before, &old, wanted), surplus(after, &set, wanted));
             let cluster = stage.cluster_of(&key, &set);
             let held = pause::of_object(after, &key, &set, cluster.as_ref());
             if now > was && held.is_empty() {
@@ -283,7 +287,12 @@ fn too_many(stage: &Stage<'_>, key: &Key, set: &Value, count: u64) -> Lifted {
     let noun = if count == 1 { "Machine" } else { "Machines" };
     let wanted = adoption::wanted(set);
     let labels = Path::root().key("metadata").key("labels");
-    let machines = stage.pairs.iter().filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace);
+    let selector = set.pointer(SELECTOR).unwrap_or(&Value::Null);
+    let is_selected = |pair: &Pair| pair.predicted.as_ref().is_some_and(|machine| has_labels(selector, machine));
+    let machines = stage
+        .pairs
+        .iter()
+        .filter(|pair| pair.key.kind == MACHINE && pair.key.namespace == key.namespace && is_selected(pair));
     let mut places: Vec<(Key, Option<Path>)> = machines.map(|pair| (pair.key.clone(), Some(labels.clone()))).collect();
     let owner = machines::controller(key, set).unwrap_or_else(|| key.clone());
     let selectors = [key, &owner].map(|key| (key.clone(), Some(Path::root().key("spec").key("selector"))));

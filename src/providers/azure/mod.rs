@@ -34,6 +34,14 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Azure), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
+/// Whether AKS chooses the number of a pool of the Azure Service Operator (`pkg/mutators/azureasomanagedmachinepool.go` reconcileAutoscaling
+/// and setAgentPoolCount, v1.26): its own objects say so, or somebody else does.
+fn scales_aso(pool: &Value, mark: Option<&str>) -> bool {
+    let says = |object: &Value| object.pointer("/spec/enableAutoScaling") == Some(&Value::Bool(true));
+    let resources = pool.pointer("/spec/resources").and_then(Value::as_array);
+    resources.is_some_and(|all| all.iter().any(says)) || mark.is_some_and(|mark| mark != "aks")
+}
+
 /// The kinds.
 static KINDS: &[Kind] = &[
     Kind { gates: &[(EDGE_ZONE, ""), (INTERNAL_BALANCER, "")], ..known("AzureCluster", Role::InfraCluster) },
@@ -43,12 +51,23 @@ static KINDS: &[Kind] = &[
     Kind {
         // `azure/scope/machinepool.go` applyAzureMachinePoolMachines of 1.26 deletes none then.
         rests_when_managed: Some(|machine| machine.pointer("/status/latestModelApplied") == Some(&Value::Bool(true))),
+        // `azure/services/scalesets/scalesets.go` Reconcile of 1.26 makes what it writes before it takes the number of the scale set.
+        writes_number_along: true,
         ..known("AzureMachinePool", Role::InfraPool)
     },
     known("AzureManagedControlPlane", Role::ControlPlane),
     known("AzureManagedControlPlaneTemplate", Role::Template),
-    known("AzureManagedMachinePool", Role::InfraPool),
+    Kind {
+        // `azure/services/agentpools/spec.go` Parameters of 1.26; the annotation is written to the pool, and never read.
+        scales_itself: Some(|pool, _| pool.pointer("/spec/scaling").is_some_and(Value::is_object)),
+        most: Some("/spec/scaling/maxSize"),
+        ..known("AzureManagedMachinePool", Role::InfraPool)
+    },
     known("AzureManagedMachinePoolTemplate", Role::Template),
+    Kind {
+        scales_itself: Some(scales_aso),
+        ..Kind::new(INFRASTRUCTURE, "AzureASOManagedMachinePool", Role::InfraPool)
+    },
 ];
 
 /// The provider.

@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{AFTER_INCLUSIVE, AFTER_KEEPS_EQUAL, IN_PLACE_FIELDS, REFERENCES_WITHOUT_NAMESPACE, V1BETA2};
 use crate::kinds::Versions;
@@ -32,6 +32,9 @@ const OLD_STYLE: Style = Style {
     drop_zero: &[],
     keep_blank: &["dataSecretName", "failureDomain", "providerID"],
 };
+
+/// As finely as the API server notes times.
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// Template fields that are carried to Machines in place, so that they never make a MachineSet old.
 const IN_PLACE: &[&str] = &["clusterName", "providerID", "minReadySeconds", "readinessGates", "deletion", "taints"];
@@ -318,8 +321,11 @@ pub(crate) fn set(live: &dyn View, key: &Key, value: Value) -> Set {
 pub(crate) fn derived(owner: &Value, now: Timestamp) -> Vec<Set> {
     let template = owner.pointer("/spec/template").cloned().unwrap_or_default();
     let count = number(owner, "/spec/replicas").unwrap_or(1);
+    // One second later than the time that it was made after: some versions replace one that was made in the same second.
+    let made = derived_creation(owner, now);
+    let later = made.parse::<Timestamp>().ok().and_then(|made| made.checked_add(SECOND).ok());
     let value = json!({
-        "metadata": {"creationTimestamp": derived_creation(owner, now)},
+        "metadata": {"creationTimestamp": later.map_or(made, |later| later.to_string())},
         "spec": {"replicas": count, "template": template},
     });
     vec![Set { name: String::new(), value, machines: Vec::new(), count }]

@@ -10,15 +10,33 @@ use semver::Version;
 use self::webhook::Gcp;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::fields::text;
 use crate::kinds::fixed::OWN_WAY;
 use crate::kinds::versions::Release;
 use crate::kinds::{Kind, Role};
+use crate::tree::Value;
 
 static RELEASE: Release = Release { name: "gcp", newest: Version::new(1, 13, 0), aliases: &["capg"] };
 
 /// A kind with the webhooks of this provider.
 const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Gcp), ..Kind::new(INFRASTRUCTURE, name, role) }
+}
+
+/// Zones of a region of which nobody says how many count.
+const ZONES: u64 = 3;
+
+/// In how many zones a pool of GKE stands (`cloud/services/container/nodepools/reconcile.go` checkDiffAndPrepareUpdateSize, v1.13).
+fn zones(pool: &Value, control_plane: Option<&Value>) -> u64 {
+    let told = pool.pointer("/spec/nodeLocations").and_then(Value::as_array).map(Vec::len).filter(|told| *told > 0);
+    // A zone has a letter behind its region: europe-west1-b.
+    let is_zone = |place: &str| place.split('-').count() > 2;
+    let place = control_plane.and_then(|plane| text(plane, "/spec/location").or_else(|| text(plane, "/spec/zone")));
+    match told {
+        Some(told) => told as u64,
+        None if place.is_some_and(is_zone) => 1,
+        None => ZONES,
+    }
 }
 
 /// The kinds.
@@ -31,9 +49,18 @@ static KINDS: &[Kind] = &[
         images: &["spec.template.spec.image"],
         ..known("GCPMachineTemplate", Role::Template)
     },
+    // Nothing of cluster-api-provider-gcp 1.13 reads the annotation.
+    Kind { scales_itself: Some(|_, _| false), ..Kind::new(INFRASTRUCTURE, "GCPMachinePool", Role::InfraPool) },
     known("GCPManagedCluster", Role::InfraCluster),
     known("GCPManagedControlPlane", Role::ControlPlane),
-    known("GCPManagedMachinePool", Role::InfraPool),
+    Kind {
+        // `cloud/services/container/nodepools/reconcile.go` checkDiffAndPrepareUpdateSize of 1.13, and `exp/api/v1beta1/types.go`
+        // ConvertToSdkAutoscaling: a pool that says nothing is scaled by GKE, and nobody reads the annotation.
+        scales_itself: Some(|pool, _| pool.pointer("/spec/scaling/enableAutoscaling") != Some(&Value::Bool(false))),
+        most: Some("/spec/scaling/maxCount"),
+        zones: Some(zones),
+        ..known("GCPManagedMachinePool", Role::InfraPool)
+    },
 ];
 
 /// The provider.

@@ -30,6 +30,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     title: "Cluster API Provider Nutanix, by its packs and its schemas.",
     release: Some(&RELEASE),
     kinds: KINDS,
-    packs: &["nutanix", "nutanix-templates"],
+    packs: &["nutanix", "nutanix-templates", "nutanix-clusters"],
     ..Provider::EMPTY
 };
