@@ -312,6 +312,11 @@ impl<'a> Run<'a> {
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {
             None => AfterWrite::sure(rendered.clone()),
+            // Between two renders nobody is asked.
+            Some(WriteMethod::Recreate) if self.way.is_none() => {
+                self.recreate(live, live_value);
+                return Ok(());
+            }
             Some(way) => match self.attempt(object, live, way, &live_value, &rendered) {
                 None => return Ok(()),
                 Some(AfterWrite::Recreated) => {

@@ -144,7 +144,12 @@ impl Run<'_> {
         live: &Value,
         rendered: Value,
     ) -> Option<(Option<WriteMethod>, Value)> {
-        let (Some(way), Some(argo)) = (self.way, &self.argo) else { return Some((self.way, rendered)) };
+        let Some(argo) = &self.argo else { return Some((self.way, rendered)) };
+        let Some(way) = self.way else {
+            // Between two renders only one thing is known of how it writes: what it deletes and makes anew each time.
+            let is_made_anew = argo.way(&rendered, Some(live), WriteMethod::Replace) == WriteMethod::Recreate;
+            return Some((is_made_anew.then_some(WriteMethod::Recreate), rendered));
+        };
         let way = argo.way(&rendered, Some(live), way);
         match argo.respected(&object.key, live, rendered) {
             Ok(sent) => Some((Some(way), sent)),

@@ -9,6 +9,7 @@ mod deletions;
 mod deselected;
 mod due;
 mod half_applied;
+mod indifferent;
 mod later;
 mod once;
 mod open;

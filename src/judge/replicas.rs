@@ -66,9 +66,7 @@ pub(crate) fn goes_elsewhere(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) ->
 pub(crate) fn rounded(stage: &Stage<'_>, key: &Key, new: &Value, says: u64) -> Option<String> {
     let infrastructure = infrastructure(key, new)?;
     let zones = kind(&infrastructure).zones?;
-    let cluster = stage.cluster_of(key, new).and_then(|cluster| stage.after(&cluster));
-    let plane = cluster.and_then(|cluster| target(cluster.pointer("/spec/controlPlaneRef")?, key.namespace.as_deref()));
-    let plane = plane.and_then(|plane| stage.after(&plane));
+    let plane = stage.control_plane_of(key, new);
     let zones = zones(&*stage.after(&infrastructure)?, plane.as_deref()).max(1);
     let each = says / zones;
     (each * zones != says).then(|| {

@@ -7,7 +7,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
-use crate::judge::{deselected, taken_key};
+use crate::judge::{deselected, indifferent, taken_key};
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
@@ -202,6 +202,9 @@ impl Subject<'_> {
             return answer;
         }
         if let Some(answer) = deselected::answer(self.stage, self.key, (self.old, self.new), path) {
+            return answer;
+        }
+        if let Some(answer) = indifferent::answer(self.stage, self.key, (self.old, self.new), path) {
             return answer;
         }
         let by_pools = super::reached::answer(self.stage, self.key, (self.old, self.new), path);

@@ -10,7 +10,7 @@ use super::pools::Pools;
 use super::superset::Superset;
 use super::webhook::Webhook;
 use crate::model::{Effect, RuleId};
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::tree::Value;
 
 /// What a kind is to Cluster API.
@@ -129,6 +129,10 @@ pub struct SelectorRules {
 /// Says of the infrastructure of a pool, and of the annotation by which the pool says who chooses its number, whether the cloud does.
 type ScalesItself = fn(&Value, Option<&str>) -> bool;
 
+/// Says of the infrastructure of a pool and of the control plane of its cluster whether hosts come to differ by the version of the pool, from
+/// one to another or to none.
+type ReadsVersion = fn(&Value, Option<&Value>, &str, Option<&str>) -> bool;
+
 /// What waits for an object that its controller is kept from: the effect, and what happens.
 type Waiting = fn(&Value) -> Option<(Effect, &'static str)>;
 
@@ -175,6 +179,10 @@ pub struct Kind {
     pub rests_when_managed: Option<fn(&Value) -> bool>,
     /// Whether the cloud chooses how many hosts a pool with this infrastructure has, whatever the pool says.
     pub scales_itself: Option<ScalesItself>,
+    /// What of it its controller takes for the same on both sides of a change, where it is the infrastructure of a pool.
+    pub takes_as_same: Option<fn(&Value, &Value, &Path) -> bool>,
+    /// Whether another version of a pool with this infrastructure reaches its hosts.
+    pub reads_version: Option<ReadsVersion>,
     /// In how many zones its hosts stand, where its controller gives each as many, and rounds down: of the infrastructure of a pool and
     /// of the control plane of its cluster.
     pub zones: Option<fn(&Value, Option<&Value>) -> u64>,
@@ -267,6 +275,8 @@ impl Kind {
             waits_for_cluster: false,
             rests_when_managed: None,
             scales_itself: None,
+            takes_as_same: None,
+            reads_version: None,
             zones: None,
             writes_number_along: false,
             leaves_sick: false,

@@ -11,7 +11,7 @@ use crate::compare::{Action, Pair};
 use crate::hashed::{HashMap, HashSet};
 use crate::judge::topology::class_of;
 use crate::kinds::contract::{MACHINE_DEPLOYMENT, MACHINE_POOL, TOPOLOGY_DEPLOYMENT, TOPOLOGY_POOL};
-use crate::kinds::fields::{cluster_name, label, text};
+use crate::kinds::fields::{cluster_name, label, target, text};
 use crate::kinds::{Role, contract, references};
 use crate::object::{Key, may_be_equal};
 use crate::providers::{is_compared, kind};
@@ -226,6 +226,13 @@ impl Stage<'_> {
         });
         let mut named = all.get(&key.name).into_iter().flatten();
         named.find(|reference| reference.from != *key && reference.may_mean(key)).map(|reference| &reference.from)
+    }
+
+    /// The control plane of the cluster that an object belongs to, after the write.
+    pub(crate) fn control_plane_of(&self, key: &Key, object: &Value) -> Option<Arc<Value>> {
+        let cluster = self.cluster_of(key, object)?;
+        let reference = self.after(&cluster)?;
+        self.after(&target(reference.pointer("/spec/controlPlaneRef")?, cluster.namespace.as_deref())?)
     }
 
     /// Whether the bootstrap config of a pool names an object after the write. Configs of Machines are not asked: they were read

@@ -5,6 +5,7 @@ pub(crate) mod defaults;
 pub(crate) mod eks;
 mod fixed;
 mod ignition;
+mod indifferent;
 pub(crate) mod machine;
 pub(crate) mod pool;
 mod reach;
@@ -50,6 +51,7 @@ static KINDS: &[Kind] = &[
     Kind {
         gates: &[(IGNITION, "")],
         most: Some("/spec/maxSize"),
+        takes_as_same: Some(indifferent::takes_as_same),
         ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool)
     },
     Kind {
@@ -67,6 +69,8 @@ static KINDS: &[Kind] = &[
     Kind {
         fixed: Some(&NODE_GROUP),
         most: Some("/spec/scaling/maxSize"),
+        takes_as_same: Some(indifferent::takes_as_same),
+        reads_version: Some(indifferent::reads_version),
         ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool)
     },
     Kind { pools: Some(&reach::POOLS), ..known(CONTROL_PLANE, "AWSManagedControlPlane", Role::ControlPlane) },
