@@ -165,6 +165,11 @@ impl Run<'_> {
         }
     }
 
+    /// Whether Argo CD may delete the object and make it anew each time, also where nothing of it changes.
+    pub(super) fn may_be_made_anew(&self, object: &Object) -> bool {
+        self.argo.as_ref().is_some_and(|argo| argo.may_recreate(object))
+    }
+
     /// Doubts what could be otherwise than predicted.
     pub(super) fn note_unsure(&mut self, key: &Key, unsure: Unsure) {
         match unsure {

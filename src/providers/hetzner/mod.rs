@@ -39,6 +39,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &["hetzner"],
+    packs: &["hetzner", "hetzner-hosts"],
     ..Provider::EMPTY
 };

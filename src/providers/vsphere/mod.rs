@@ -34,7 +34,8 @@ static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
     Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
-    Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
+    // Clusters choose zones by their labels, and Machines that run are written by the zone that they stand in.
+    Kind { named_alone: true, ..known(INFRASTRUCTURE, "VSphereDeploymentZone", Role::Other) },
     Kind {
         fixed: Some(&FAILURE_DOMAIN),
         by_reference: true,
