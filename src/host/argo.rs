@@ -77,11 +77,6 @@ impl Application {
         }
     }
 
-    /// Whether an object may be deleted and made anew each time: nothing else is looked at.
-    pub(super) fn may_recreate(&self, rendered: &Object) -> bool {
-        ["Replace=true", "Force=true"].iter().all(|option| self.has(option) || rendered.may_say(option))
-    }
-
     /// Whether a refused write makes Argo CD delete the object and make it anew (kubectl `pkg/cmd/apply/patcher.go`).
     pub(super) fn recreates_refused(&self, rendered: &Value) -> bool {
         self.has("Force=true") || stream::has_option(rendered, "Force=true")

@@ -423,7 +423,7 @@ impl<'a> Run<'a> {
     /// Whether equal texts already say that nothing is written.
     fn is_untouched(&self, object: &Object, live: &Object, base: Option<&Object>) -> bool {
         match self.way {
-            None => stream::same_text(object, live) && !self.may_be_made_anew(object),
+            None => stream::same_text(object, live),
             // A custom resource gets the patch between the two manifests, whatever live holds.
             Some(WriteMethod::MergePatch) if !kinds::is_built_in(&object.key) => {
                 base.is_some_and(|base| stream::same_text(object, base))

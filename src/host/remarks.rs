@@ -146,8 +146,9 @@ impl Run<'_> {
     ) -> Option<(Option<WriteMethod>, Value)> {
         let Some(argo) = &self.argo else { return Some((self.way, rendered)) };
         let Some(way) = self.way else {
-            // Between two renders only one thing is known of how it writes: what it deletes and makes anew each time.
-            let is_made_anew = argo.way(&rendered, Some(live), WriteMethod::Replace) == WriteMethod::Recreate;
+            // Between two renders only one thing is known of how it writes: what changes and is deleted and made anew for it.
+            let is_made_anew =
+                *live != rendered && argo.way(&rendered, Some(live), WriteMethod::Replace) == WriteMethod::Recreate;
             return Some((is_made_anew.then_some(WriteMethod::Recreate), rendered));
         };
         let way = argo.way(&rendered, Some(live), way);
@@ -163,11 +164,6 @@ impl Run<'_> {
                 None
             }
         }
-    }
-
-    /// Whether Argo CD may delete the object and make it anew each time, also where nothing of it changes.
-    pub(super) fn may_be_made_anew(&self, object: &Object) -> bool {
-        self.argo.as_ref().is_some_and(|argo| argo.may_recreate(object))
     }
 
     /// Doubts what could be otherwise than predicted.
