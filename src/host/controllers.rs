@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::hook::{self, Role};
 use super::predict::Run;
 use super::{carried, kinds, stream};
 use crate::kinds::contract::{CORE, installs};
@@ -71,11 +72,16 @@ fn leave(run: &mut Run<'_>) {
         Sort::of(key) == Some(Sort::Controller)
             || NEEDED.iter().any(|(group, kind)| *group == key.group && *kind == key.kind)
     };
+    // What is not compared is not among what is known to be written; a hook of its name is another object.
+    let stays = |key: &Key| {
+        let rendered = run.locator.anywhere(run.rendered, key);
+        rendered.is_some_and(|object| matches!(hook::role(object, &run.world.host), Ok(Role::Written | Role::Left)))
+    };
     let goes = |object: &&Object| {
         of_controller(&object.key)
             && object.may_say(PROVIDER_LABEL)
             && object.value().is_ok_and(|value| label(&value, PROVIDER_LABEL).is_some())
-            && run.locator.anywhere(run.rendered, &object.key).is_none()
+            && !stays(&object.key)
             && run.was_written(object)
             && !stream::is_kept(object, run.world.host.kind).unwrap_or(false)
     };

@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use super::verdict::Answer;
-use crate::kinds::fields::{target, text};
+use crate::kinds::fields::target;
 use crate::kinds::{Role, Typed};
 use crate::model::{Effect, RuleId};
 use crate::object::Path;
@@ -23,9 +23,8 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &V
 
 /// Whether the hosts of a pool come to differ by its version; `None` where its provider does not say.
 fn reads_version(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<bool> {
-    let at = "/spec/template/spec/version";
     let infrastructure = target(new.pointer("/spec/template/spec/infrastructureRef")?, key.namespace.as_deref())?;
     let reads = kind(&infrastructure).reads_version?;
     let plane = stage.control_plane_of(key, new);
-    Some(reads(&*stage.after(&infrastructure)?, plane.as_deref(), text(old, at)?, text(new, at)))
+    Some(reads(&*stage.after(&infrastructure)?, plane.as_deref(), (old, new)))
 }

@@ -148,7 +148,15 @@ impl Subject<'_> {
             return None;
         }
         let is_of_renders = self.stage.is_of_renders();
-        pools_of(self.stage, self.key).iter().find_map(|pool| {
+        let unknown =
+            |because| Answer::known(self.stage.rules, Effect::Unknown, RuleId::of("mp/replicas")).saying(because);
+        let pools = pools_of(self.stage, self.key);
+        if pools.is_empty() {
+            let because =
+                "the cloud chose the number until now, and the MachinePool that does from now on was not read";
+            return Some(unknown(because.to_owned()));
+        }
+        pools.iter().find_map(|pool| {
             let (old, new) = (self.stage.before(pool)?, self.stage.after(pool)?);
             let runs =
                 number(&old, "/status/replicas").or_else(|| number(&old, "/spec/replicas").filter(|_| !is_of_renders));
@@ -161,7 +169,7 @@ impl Subject<'_> {
             });
             let because =
                 format!("the cloud chose the number until now, and from now on {pool} does, which says {says}{now}");
-            Some(Answer::known(self.stage.rules, Effect::Unknown, RuleId::of("mp/replicas")).saying(because))
+            Some(unknown(because))
         })
     }
 

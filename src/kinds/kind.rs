@@ -129,9 +129,9 @@ pub struct SelectorRules {
 /// Says of the infrastructure of a pool, and of the annotation by which the pool says who chooses its number, whether the cloud does.
 type ScalesItself = fn(&Value, Option<&str>) -> bool;
 
-/// Says of the infrastructure of a pool and of the control plane of its cluster whether hosts come to differ by the version of the pool, from
-/// one to another or to none.
-type ReadsVersion = fn(&Value, Option<&Value>, &str, Option<&str>) -> bool;
+/// Says of the infrastructure of a pool, of the control plane of its cluster, and of the pool before and after whether hosts come to differ
+/// by its version.
+type ReadsVersion = fn(&Value, Option<&Value>, (&Value, &Value)) -> bool;
 
 /// What waits for an object that its controller is kept from: the effect, and what happens.
 type Waiting = fn(&Value) -> Option<(Effect, &'static str)>;

@@ -7,8 +7,9 @@ use crate::object::{Path, Segment};
 use crate::tree::Value;
 
 /// Lists of which the order counts for nothing.
-const IN_ANY_ORDER: [&str; 3] =
-    ["/spec/awsLaunchTemplate/additionalSecurityGroups", "/spec/subnets", "/spec/availabilityZones"];
+const IN_ANY_ORDER: [&str; 2] = ["/spec/awsLaunchTemplate/additionalSecurityGroups", "/spec/subnets"];
+/// The same of a group of instances; the webhook of a node group compares it in order.
+const ZONES: &str = "/spec/availabilityZones";
 /// What finds an image where its id is not told.
 const LOOK_UP: [&str; 3] = ["imageLookupFormat", "imageLookupOrg", "imageLookupBaseOS"];
 
@@ -20,10 +21,20 @@ pub(super) fn takes_as_same(old: &Value, new: &Value, path: &Path) -> bool {
         ["spec", "awsLaunchTemplate", key] if LOOK_UP.contains(key) => has_image(old) && has_image(new),
         ["spec", ..] => {
             let at = format!("/{}", keys.join("/"));
-            IN_ANY_ORDER.contains(&at.as_str()) && sorted(old, &at) == sorted(new, &at)
+            IN_ANY_ORDER.contains(&at.as_str()) && is_reordered(old, new, &at)
         }
         _ => false,
     }
+}
+
+/// The same of a group of instances.
+pub(super) fn takes_as_same_in_a_group(old: &Value, new: &Value, path: &Path) -> bool {
+    takes_as_same(old, new, path) || path.starts_with(&["spec", "availabilityZones"]) && is_reordered(old, new, ZONES)
+}
+
+/// Whether a list has the same items on both sides.
+fn is_reordered(old: &Value, new: &Value, at: &str) -> bool {
+    sorted(old, at) == sorted(new, at)
 }
 
 fn key(segment: &Segment) -> Option<&str> {
@@ -41,16 +52,25 @@ fn has_image(pool: &Value) -> bool {
     text(pool, "/spec/awsLaunchTemplate/ami/id").is_some()
 }
 
+/// Configs that make the same user data whatever the version of their pool (`bootstrap/eks/controllers`).
+const WITHOUT_VERSION: [&str; 2] = ["EKSConfig", "NodeadmConfig"];
+
 /// Whether the nodes of a group of EKS come to differ by the version of their pool. EKS knows minor versions; an image that the launch
-/// template looks up by a name of its own has the whole version in it.
-pub(super) fn reads_version(pool: &Value, plane: Option<&Value>, was: &str, is: Option<&str>) -> bool {
-    let is_found = pool.pointer("/spec/awsLaunchTemplate").is_some_and(Value::is_object) && !has_image(pool);
+/// template looks up by a name of its own has the whole version in it, and so may the user data of another provider's config.
+pub(super) fn reads_version(group: &Value, plane: Option<&Value>, (old, new): (&Value, &Value)) -> bool {
+    let at = "/spec/template/spec/version";
+    let template = group.pointer("/spec/awsLaunchTemplate").filter(|template| template.is_object());
+    let is_found = template.is_some() && !has_image(group);
     let looks_up = |side: &Value, at: &str| LOOK_UP.iter().any(|key| text(side, &format!("{at}/{key}")).is_some());
-    let by_name = || looks_up(pool, "/spec/awsLaunchTemplate") || plane.is_none_or(|plane| looks_up(plane, "/spec"));
-    match is {
+    let by_name = || looks_up(group, "/spec/awsLaunchTemplate") || plane.is_none_or(|plane| looks_up(plane, "/spec"));
+    let config = text(new, "/spec/template/spec/bootstrap/configRef/kind");
+    let is_in_the_config = template.is_some() && config.is_some_and(|kind| !WITHOUT_VERSION.contains(&kind));
+    let Some(was) = text(old, at).and_then(minor) else { return true };
+    let reaches = match text(new, at) {
         None => is_found,
-        Some(is) => minor(was).is_none() || minor(was) != minor(is) || is_found && by_name(),
-    }
+        Some(is) => Some(was) != minor(is) || is_found && by_name(),
+    };
+    reaches || is_in_the_config
 }
 
 /// Major and minor number of a version.
@@ -65,24 +85,29 @@ mod tests {
     use crate::tree::json;
 
     #[test]
-    fn a_patch_version_reaches_nodes_only_by_an_image_that_has_it_in_its_name() {
-        let pool = |template: Value| json!({"spec": {"awsLaunchTemplate": template}});
+    fn a_patch_version_reaches_nodes_only_by_an_image_or_a_config_that_has_it() {
+        let group = |template: Value| json!({"spec": {"awsLaunchTemplate": template}});
+        let pool = |version: Option<&str>, config: &str| json!({"spec": {"template": {"spec": {"version": version, "bootstrap": {"configRef": {"kind": config}}}}}});
         let plane = json!({"spec": {"version": "v1.33"}});
         let own = json!({"spec": {"imageLookupFormat": "capa-{{.K8sVersion}}"}});
-        let reads = |pool: &Value, plane: Option<&Value>, is: Option<&str>| reads_version(pool, plane, "v1.33.1", is);
-        for (template, plane, is, expected) in [
-            (json!({"name": "a"}), Some(&plane), Some("v1.33.5"), false),
-            (json!({"name": "a"}), Some(&plane), Some("v1.34.0"), true),
-            (json!({"name": "a"}), Some(&own), Some("v1.33.5"), true),
-            (json!({"name": "a"}), None, Some("v1.33.5"), true),
-            (json!({"imageLookupOrg": "1234"}), Some(&plane), Some("v1.33.5"), true),
-            (json!({"imageLookupOrg": "1234", "ami": {"id": "ami-a"}}), Some(&own), Some("v1.33.5"), false),
-            (json!({"name": "a"}), Some(&plane), None, true),
-            (json!({"ami": {"id": "ami-a"}}), Some(&plane), None, false),
+        let old = pool(Some("v1.33.1"), "EKSConfig");
+        let (patch, minor) = (pool(Some("v1.33.5"), "EKSConfig"), pool(Some("v1.34.0"), "EKSConfig"));
+        let (none, other) = (pool(None, "EKSConfig"), pool(Some("v1.33.5"), "KubeadmConfig"));
+        for (template, plane, new, expected) in [
+            (json!({"name": "a"}), Some(&plane), &patch, false),
+            (json!({"name": "a"}), Some(&plane), &minor, true),
+            (json!({"name": "a"}), Some(&plane), &other, true),
+            (json!({"name": "a"}), Some(&own), &patch, true),
+            (json!({"name": "a"}), None, &patch, true),
+            (json!({"imageLookupOrg": "1234"}), Some(&plane), &patch, true),
+            (json!({"imageLookupOrg": "1234", "ami": {"id": "ami-a"}}), Some(&own), &patch, false),
+            (json!({"name": "a"}), Some(&plane), &none, true),
+            (json!({"ami": {"id": "ami-a"}}), Some(&plane), &none, false),
         ] {
-            assert_eq!(reads(&pool(template.clone()), plane, is), expected, "{template} {is:?}");
+            assert_eq!(reads_version(&group(template.clone()), plane, (&old, new)), expected, "{template} {new}");
         }
-        assert!(!reads(&json!({"spec": {}}), None, Some("v1.33.5")), "without a launch template EKS finds the image");
+        let bare = json!({"spec": {}});
+        assert!(!reads_version(&bare, None, (&old, &patch)), "without a launch template EKS finds the image");
     }
 
     #[test]
@@ -92,6 +117,11 @@ mod tests {
         let path = Path::parse("spec.subnets[0].id").expect("a path");
         assert!(takes_as_same(&side(&["a", "b"]), &side(&["b", "a"]), &path));
         assert!(!takes_as_same(&side(&["a", "b"]), &side(&["b", "c"]), &path));
+        let zones = |names: &[&str]| json!({"spec": {"availabilityZones": names}});
+        let (old, new) = (zones(&["a", "b"]), zones(&["b", "a"]));
+        let path = Path::parse("spec.availabilityZones[0]").expect("a path");
+        assert!(takes_as_same_in_a_group(&old, &new, &path));
+        assert!(!takes_as_same(&old, &new, &path), "the webhook of a node group refuses it");
         let with = |image: Value, kind: &str| json!({"spec": {"awsLaunchTemplate": {"ami": {"id": image, "eksLookupType": kind}}}});
         let path = Path::parse("spec.awsLaunchTemplate.ami.eksLookupType").expect("a path");
         assert!(takes_as_same(&with(json!("ami-a"), "a"), &with(json!("ami-b"), "b"), &path));

@@ -51,7 +51,7 @@ static KINDS: &[Kind] = &[
     Kind {
         gates: &[(IGNITION, "")],
         most: Some("/spec/maxSize"),
-        takes_as_same: Some(indifferent::takes_as_same),
+        takes_as_same: Some(indifferent::takes_as_same_in_a_group),
         ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool)
     },
     Kind {
