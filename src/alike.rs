@@ -139,7 +139,8 @@ impl<K: Eq + Hash, V: Clone> Kept<K, V> {
             return value;
         }
         let (cases, made) = scope(make);
-        known().entry(key.to_owned()).or_default().push((cases, made.clone()));
+        // Most are alike in all cases: there is no room for a second one until it comes.
+        known().entry(key.to_owned()).or_insert_with(|| Vec::with_capacity(1)).push((cases, made.clone()));
         made
     }
 }

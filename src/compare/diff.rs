@@ -20,6 +20,8 @@ use crate::tree::{Map, Value};
 pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
     let mut walk = Walk { meaning: Meaning::of(after), ..Walk::default() };
     walk.object(before, after);
+    // Most have one change, and keep it to the end.
+    walk.found.shrink_to_fit();
     walk.found
 }
 

@@ -111,6 +111,10 @@ impl Entries {
         if let Some(index) = &mut self.index {
             index.insert(key.clone(), place);
         }
+        if place == self.list.capacity() {
+            // A copy has no room left and most get one entry more: twice the room would leave half of it empty in each.
+            self.list.reserve_exact(place / 4 + 1);
+        }
         self.list.push((key, value));
         match self.list.len() {
             count if count <= FEWEST => {}
