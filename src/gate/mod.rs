@@ -13,6 +13,7 @@ pub(crate) mod glass;
 mod health;
 mod hosts;
 mod images;
+mod kubeadm;
 mod members;
 mod pairs;
 mod pdb;
@@ -113,13 +114,14 @@ impl<'a> Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 18] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 19] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
     effects::unsaid,
     scale_in::reasons,
     version::reasons,
+    kubeadm::reasons,
     pairs::reasons,
     budget::reasons,
     window::reasons,

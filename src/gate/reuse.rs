@@ -1,14 +1,18 @@
 //! Whether Metal3 uses the hosts of old Machines again where the templates say so: it reads `nodeReuse` of the template that the old
-//! Machine was made from, and only a rollout that takes the old one first leaves it a host to wait for.
+//! Machine was made from, since 1.13 of the one that its control plane names, and only a rollout that takes the old one first leaves it a host to wait for.
+
+use semver::Version;
 
 use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::fields::annotation;
 use crate::kinds::references::references;
+use crate::kinds::{Role, Versions};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::{Inventory, Key, may_be_equal};
-use crate::providers::metal3::MACHINE_TEMPLATE as TEMPLATE;
+use crate::providers::metal3::{MACHINE_TEMPLATE as TEMPLATE, RELEASE as METAL3};
+use crate::providers::{kind, kubeadm};
 use crate::tree::Value;
 
 /// Where a template says it (CAPM3 `api/v1beta1/metal3machinetemplate_types.go`), beside what Machines are made from.
@@ -41,15 +45,21 @@ fn broken(judged: &Judged<'_>, rollout: &Rollout) -> Option<String> {
     let written = judged.written(&rollout.owner).next().and_then(|pair| pair.predicted.as_ref());
     let old = template(&rollout.owner, &owner)?;
     let new = template(&rollout.owner, written.unwrap_or(&owner))?;
-    let has_old = says(judged, &old);
-    let wants = has_old == Some(true) || says(judged, &new) == Some(true);
-    let goes = is_gone(judged, &old);
+    let wants = says(judged, &old) == Some(true) || says(judged, &new) == Some(true);
+    let (by_name, of_plane) = (asks_the_new(judged), kind(&rollout.owner).role == Role::ControlPlane);
+    let read = if by_name && of_plane { &new } else { &old };
+    let goes = is_gone(judged, read);
     match () {
         () if !wants => None,
+        () if by_name && of_plane && rollout.owner.kind != kubeadm::CONTROL_PLANE_KIND => Some(format!(
+            "since CAPM3 1.13 nodeReuse counts for control planes of kubeadm and for workers alone: the hosts of a {} are not used again",
+            rollout.owner.kind
+        )),
         () if goes => Some(format!("{old} goes with this write, and its nodeReuse with it: the hosts of old Machines are not used again")),
-        () if has_old != Some(true) => Some(format!(
-            "nodeReuse is read from the template of the old Machines ({old}), which does not say it: their hosts are not used again; set it \
-             there first, it may be changed in place"
+        () if says(judged, read) != Some(true) => Some(format!(
+            "nodeReuse is read from the template {} ({read}), which does not say it: the hosts of old Machines are not used again; set it there \
+             first, it may be changed in place",
+            if *read == new { "that the control plane names" } else { "of the old Machines" }
         )),
         () if rollout.max_surge.unwrap_or(1) > 0 => Some(
             "nodeReuse is set, and with a surge the first new Machine takes another host before an old one is left: set maxSurge to 0 to \
@@ -58,6 +68,14 @@ fn broken(judged: &Judged<'_>, rollout: &Rollout) -> Option<String> {
         ),
         () => None,
     }
+}
+
+/// Whether the template that a control plane names is asked when an old Machine goes, and not the one that the Machine was made from: since
+/// CAPM3 1.13 (`baremetal/metal3machine_manager.go`, getMetal3MachineTemplate), at `spec.machineTemplate.spec.infrastructureRef`, where only
+/// those of kubeadm can be read. An older one asks where nobody told the version.
+fn asks_the_new(judged: &Judged<'_>) -> bool {
+    let told = Versions::of(&judged.world.told_versions());
+    told.is_known(METAL3.name) && told.get(METAL3.name) >= Version::new(1, 13, 0)
 }
 
 /// Whether a template was written last time, is no longer rendered, and nobody asked to keep it. Where its successor shows its changes,

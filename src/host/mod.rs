@@ -29,6 +29,7 @@ mod remarks;
 mod removals;
 mod rename;
 mod reprint;
+mod reversioned;
 pub(crate) mod say;
 mod server;
 mod sides;

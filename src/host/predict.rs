@@ -9,6 +9,7 @@ use super::ask::{Sender, Write};
 use super::locate::{Located, Locator};
 use super::pairs::{Defined, refused_by_schema};
 use super::removals::Takers;
+use super::reversioned::Reversioned;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
 use super::write::{AfterWrite, Before, Last, sent};
@@ -306,12 +307,13 @@ impl<'a> Run<'a> {
         base.into_iter().for_each(|base| stream::read_as_one(object, base));
         let Some(mut live_value) = self.live_value(live) else { return Ok(()) };
         self.note_valueless(&live.key, &live_value, &rendered);
+        let was = live_value.clone();
         if stored::bring(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {
-            None => AfterWrite::sure(rendered.clone()),
+            None => AfterWrite::sure(self.after_render(&was, &live_value, rendered.clone())),
             // Between two renders nobody is asked.
             Some(WriteMethod::Recreate) if self.way.is_none() => {
                 self.recreate(live, live_value);
@@ -344,7 +346,10 @@ impl<'a> Run<'a> {
                 stored::show_order(&live.key, &object.api_version, &read, &mut live_value);
             }
             let again = self.may_be_refused_again(object).then(|| live_value.clone());
+            let written = predicted.clone();
             self.update(object, live.key.clone(), live_value, predicted);
+            let sides = Reversioned { was: &was, rendered: &rendered, last: base };
+            self.doubt_lost(object, &live.key, &sides, &written);
             if let (Some(way), Some(live_value)) = (way, again.filter(|_| self.out.pairs.len() == pairs)) {
                 self.write_again(object, way, live.key.clone(), live_value, &rendered);
             }

@@ -7,7 +7,7 @@ use crate::hashed::HashSet;
 use crate::kinds::Mirror;
 use crate::kinds::fields;
 use crate::kinds::standing::DELETE_FIRST;
-use crate::model::{Basis, Effect, Rollout, Standing, Strategy, Unit};
+use crate::model::{Basis, Cause, Effect, Rollout, Standing, Strategy, Unit};
 use crate::object::{Key, is_deleting};
 use crate::tree::Value;
 
@@ -74,9 +74,10 @@ impl<'a> Weighed<'a> {
     /// Whether Machines that were out of date already are so for something that this write changes: a rollout that hangs is asked
     /// to start once more.
     fn asks_anew(&self, unit: &Unit) -> bool {
-        unit.after
-            .iter()
-            .any(|cause| !unit.before.contains(cause) || cause.path.get(self.old) != cause.path.get(self.new))
+        // What lies in a block that is missing as a whole is named by the block before it comes.
+        let was =
+            |cause: &Cause| unit.before.iter().any(|was| was.path.covers(&cause.path) || cause.path.covers(&was.path));
+        unit.after.iter().any(|cause| !was(cause) || cause.path.get(self.old) != cause.path.get(self.new))
     }
 
     /// The Machines that are out of date after the write, those that were not before it first.

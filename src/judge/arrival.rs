@@ -2,9 +2,10 @@
 
 use super::outcome::Outcome;
 use super::replicas;
+use super::selector;
 use super::stage::Stage;
 use super::verdict::Answer;
-use super::waiting::adoption;
+use super::waiting::{self, adoption};
 use crate::apiserver::admission::Admission;
 use crate::compare::Pair;
 use crate::kinds::contract;
@@ -48,7 +49,8 @@ pub(super) fn created(
             &Answer::known(stage.rules, Effect::Unknown, RuleId::of("create/owned")).saying(because),
         );
     }
-    if let Some(answer) = remediates(stage, key, new).or_else(|| dangles(stage, key, new)) {
+    let doubt = remediates(stage, key, new).or_else(|| dangles(stage, key, new));
+    if let Some(answer) = doubt.or_else(|| selector::runs_away(stage, key, new)) {
         return Outcome::whole(pair, &answer);
     }
     // What nobody looked for may be there, and is not called new.
@@ -56,7 +58,10 @@ pub(super) fn created(
     let rule = if is_seen { RuleId::of("create/new") } else { RuleId::of("create/unread") };
     let unseen = "was not compared, as the cluster was not asked for it; if it is new,";
     let (warning, because) = if replicas::makes_machines(key.known, new) {
-        let machines = plural(fields::wanted(new, None), "Machine");
+        let mut machines = plural(fields::wanted(new, None), "Machine");
+        if let Some(says) = waiting::of_new(stage, key, new) {
+            machines = format!("{machines}, but none for now, as a preflight check of MachineSets fails: {says}");
+        }
         let warning = match is_seen {
             true => format!("{} is new and makes {machines}", pair.key),
             false => format!("{} {unseen} it makes {machines}", pair.key),

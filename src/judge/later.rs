@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::owner::Assessment;
 use super::plain_owner::pools_of;
 use super::replicas;
+use super::selector;
 use super::subject::Subject;
 use super::verdict::Answer;
 use super::waiting::pause;
@@ -25,6 +26,9 @@ impl Subject<'_> {
         let is_mark = path.is(&["metadata", "annotations", REPLICAS_MANAGED_BY]);
         let old = taken_over.as_ref().filter(|_| is_mark).unwrap_or(self.old);
         let counts = path.is(&["spec", "replicas"]);
+        if counts && let Some(answer) = selector::runs_away(self.stage, self.key, self.new) {
+            return Some(answer);
+        }
         if counts && replicas::goes_elsewhere(self.stage, self.key, self.new) {
             return Some(self.number_of_elsewhere(owner.replicas));
         }

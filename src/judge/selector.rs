@@ -6,7 +6,7 @@
 
 use crate::judge::stage::Stage;
 use crate::judge::verdict::Answer;
-use crate::kinds::contract::{self, CLUSTER_NAME};
+use crate::kinds::contract::{self, CLUSTER_NAME, DEPLOYMENT_NAME, SET_NAME};
 use crate::kinds::fields;
 use crate::kinds::fields::{is_paused, text, wanted};
 use crate::kinds::labels;
@@ -27,6 +27,9 @@ struct Lost {
     count: u64,
 }
 
+/// How long a label may be.
+const LONGEST_LABEL: usize = 63;
+
 /// What a changed selector does.
 enum Fate {
     /// Every Machine is still found.
@@ -42,6 +45,9 @@ enum Fate {
 pub(crate) fn answer(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Value) -> Option<Answer> {
     let rules = rules(key.known)?;
     let known = |effect, rule| Answer::known(stage.rules, effect, rule);
+    if let Some(answer) = runs_away(stage, key, new) {
+        return Some(answer);
+    }
     Some(match fate(stage, key, old, new)? {
         Fate::Kept => known(Effect::None, rules.kept),
         Fate::Unreadable => known(Effect::Unknown, rules.unreadable),
@@ -49,6 +55,38 @@ pub(crate) fn answer(stage: &Stage<'_>, key: &Typed<'_>, old: &Value, new: &Valu
             .held(format!("{}; it is paused, so this happens when it is no longer paused", lost.because(key, new))),
         Fate::Lost(lost) => known(Effect::Rollout, rules.lost).saying(lost.because(key, new)),
     })
+}
+
+/// The answer about an owner that never counts a Machine which it makes, as its selector asks for another one's labels: it makes as many
+/// again each time that it looks, and nothing stops it (syncReplicas). Which owner made a Machine is written into its labels by the
+/// controller, whatever the template says (machineLabelsFromMachineSet). `None` for other kinds, and where no Machine is wanted.
+#[must_use]
+pub(crate) fn runs_away(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Answer> {
+    let rules = rules(key.known)?;
+    let selector = new.pointer("/spec/selector").filter(|selector| is_map(selector))?;
+    let machines = wanted(new, None);
+    // A longer name stands in labels as its hash.
+    if machines == 0 || key.name.len() > LONGEST_LABEL {
+        return None;
+    }
+    let made = derived(key, new);
+    let never = labels::selects(selector, |name| fields::label(&made, name)) == Some(false);
+    never.then(|| {
+        let because = format!(
+            "its selector asks for labels that no Machine of it gets ({}), so it counts none of them, makes {} again each time it looks, and \
+             never stops; leave spec.selector and these labels of the template out",
+            asked(selector, &made).join(", "),
+            words(machines)
+        );
+        Answer::known(stage.rules, Effect::Unknown, rules.runs_away).saying(because)
+    })
+}
+
+/// The labels that a selector asks for and a Machine does not have.
+fn asked(selector: &Value, machine: &Value) -> Vec<String> {
+    let wanted = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let other = wanted.filter(|(name, value)| fields::label(machine, name) != value.as_str());
+    other.map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default())).collect()
 }
 
 /// The weight of a selector under which Machines are lost; `None` where none is, or where it waits.
@@ -195,12 +233,20 @@ fn machines(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Vec<(Stri
     is_any.then_some(real)
 }
 
-/// A Machine as the old template of an owner makes it, with its labels.
+/// A Machine as the template of an owner makes it, with its labels.
 fn derived(key: &Typed<'_>, old: &Value) -> Value {
     let mut labels = old.pointer("/spec/template/metadata/labels").cloned().unwrap_or_else(|| json!({}));
     if let Some(map) = labels.as_object_mut() {
-        let own = if key.known.role == Role::Deployment { "deployment-name" } else { "set-name" };
-        map.insert(format!("cluster.x-k8s.io/{own}"), json!(key.name));
+        if key.known.role == Role::Deployment {
+            map.insert(DEPLOYMENT_NAME.to_owned(), json!(key.name));
+            // The names of its sets are random, so nobody can ask for one.
+            map.insert(SET_NAME.to_owned(), json!("?"));
+        } else {
+            map.insert(SET_NAME.to_owned(), json!(key.name));
+            if let Some(deployment) = fields::label(old, DEPLOYMENT_NAME) {
+                map.insert(DEPLOYMENT_NAME.to_owned(), json!(deployment));
+            }
+        }
         map.insert(CLUSTER_NAME.to_owned(), json!(text(old, "/spec/clusterName")));
     }
     json!({"metadata": {"labels": labels}})

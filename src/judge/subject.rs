@@ -22,8 +22,9 @@ use crate::tree::Value;
 /// The answer about a field that the kind does not have, where nobody said who writes.
 pub(super) fn refused_by_some(stage: &Stage<'_>, path: &Path) -> Answer {
     let because = format!(
-        "{path}: the kind has no such field, and the host is unknown: with Helm 4, kubectl and Argo CD the API server refuses the write, with \
-         Helm 3 and Flux it drops the field; pass --host"
+        "{path}: the kind has no such field, and how it is written is unknown: where it is applied on the server (Helm 4, Flux) or checked \
+         (kubectl, Argo CD) the API server refuses the write, else (Helm 3, a HelmRelease that is patched) it drops the field; pass --host, and \
+         --method for Flux"
     );
     Answer::known(stage.rules, Effect::Unknown, RuleId::of("schema/unknown-field-refused")).saying(because)
 }

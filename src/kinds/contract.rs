@@ -28,6 +28,8 @@ pub(crate) const IPAM: &str = "ipam.cluster.x-k8s.io";
 pub(crate) const CLUSTER_NAME: &str = words::CLUSTER_NAME;
 /// Label of what belongs to a MachineDeployment.
 pub(crate) const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
+/// Label of what belongs to a MachineSet.
+pub(crate) const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 /// Label of what belongs to a control plane.
 pub(crate) const OF_CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// The field manager by which the topology controller applies.

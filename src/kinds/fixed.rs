@@ -31,6 +31,9 @@ pub struct Fixed {
     pub around: bool,
     /// First version of the provider that compares; all where none is named.
     pub since: Option<&'static Since>,
+    /// Whether it compares a dry run of the topology controller too, by which that finds out whether a template has to be made anew under
+    /// another name (cluster-api `util/topology/topology.go`, IsDryRunRequest: others let it through).
+    pub refuses_dry_run: fn(&Versions) -> bool,
 }
 
 /// The content of a template whose webhook compares it in a way of its own.
@@ -51,6 +54,7 @@ impl Fixed {
             makes_once: false,
             around: false,
             since: None,
+            refuses_dry_run: |_| false,
         }
     }
 
@@ -89,6 +93,12 @@ impl Fixed {
             durations(side);
         }
         Some(diff::places(Some(&before), Some(&after), &self.place()))
+    }
+
+    /// Where the webhook refuses the dry run of a template that comes out different; `None` where it lets it through.
+    pub fn refused_dry_run(&self, old: &Value, new: &Value, versions: &Versions) -> Option<Path> {
+        let is_asked = (self.refuses_dry_run)(versions);
+        is_asked.then(|| self.differences(old, new, versions))??.into_iter().next()
     }
 
     /// Whether a path lies in a field that an object takes once and did not have.

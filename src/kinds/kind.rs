@@ -124,6 +124,8 @@ pub struct SelectorRules {
     pub kept: RuleId,
     /// The controllers cannot read it.
     pub unreadable: RuleId,
+    /// No Machine that is made has the labels that it asks for.
+    pub runs_away: RuleId,
 }
 
 /// Says of the infrastructure of a pool, and of the annotation by which the pool says who chooses its number, whether the cloud does.

@@ -242,11 +242,13 @@ impl<'a> Stage<'a> {
         refuses_unknown(&self.scene)
     }
 
-    /// Whether nobody said who writes, nor how.
+    /// Whether nobody said who writes, nor how. Flux applies on the server, and patches where a HelmRelease or its version says so: that it
+    /// is Flux does not say how.
     #[must_use]
     pub(crate) fn is_of_nobody(&self) -> bool {
         let host = &self.scene.world.host;
-        host.kind.is_none() && host.method.is_none()
+        let is_flux = host.kind == Some(HostKind::Flux) && self.scene.way.is_none();
+        host.method.is_none() && (host.kind.is_none() || is_flux)
     }
 
     /// Whether an object that is there uses what its webhook lets through only with the gate. Machines are not asked: they

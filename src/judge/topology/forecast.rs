@@ -26,7 +26,7 @@ use crate::kinds::fields::{number, text};
 use crate::kinds::webhook::{Refusal, Write};
 use crate::kinds::{Typed, diff, superset};
 use crate::model::{Effect, Rollout, RuleId};
-use crate::object::{ApiVersion, Key};
+use crate::object::{ApiVersion, Key, Path};
 use crate::providers::core::changes::V1BETA2;
 use crate::providers::{kind_of, typed};
 use crate::rules::Rules;
@@ -204,11 +204,21 @@ fn fate(
     let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
     let differs = before != after || kind(old_part) != kind(part);
     if differs && part.role == Role::Rotated {
-        let at = diff::places(Some(&before), Some(&after), &crate::object::Path::root());
+        let at = diff::places(Some(&before), Some(&after), &Path::root());
         let place = at.first().map(ToString::to_string).unwrap_or_default();
         if part.group.word == "machinePool" {
             let because = format!("{} comes out different ({place}) and is changed in place", kind(part));
             return told(Answer::known(rules, Effect::Rollout, RuleId::of("topology/pool")).saying(because));
+        }
+        if kind(old_part) == kind(part)
+            && let Some(place) = refused_dry_run(stage, part, (&before, &after))
+        {
+            let because = format!(
+                "{} comes out different ({place}), and its webhook refuses the dry run of the topology controller: nothing is replaced, and the \
+                 topology stands still until the change is taken back or the provider is upgraded",
+                kind(part)
+            );
+            return told(Answer::known(rules, Effect::Unknown, RuleId::of("topology/stuck")).saying(because));
         }
         let because = format!("{} comes out different ({place}), so a new one is made under another name", kind(part));
         return told(Answer::known(rules, Effect::Rollout, ROTATED).saying(because));
@@ -229,6 +239,13 @@ fn not_computed(rules: &Rules, (patch, why, _): &(String, String, Value)) -> Ans
 fn opaque_difference<'o>(old: &'o Patched, new: &'o Patched) -> Option<&'o (String, String, Value)> {
     let missing = |one: &'o Patched, other: &'o Patched| one.opaque.iter().find(|print| !other.opaque.contains(print));
     missing(new, old).or_else(|| missing(old, new))
+}
+
+/// Where the webhook of a template that comes out different refuses the dry run (`structuredmerge/dryrun.go`, dryRunSSAPatch).
+fn refused_dry_run(stage: &Stage<'_>, part: &ClassPart, (before, after): (&Value, &Value)) -> Option<Path> {
+    let word = |key: &str| text(&part.reference, key).unwrap_or_default();
+    let fixed = kind_of(ApiVersion::parse(word("/apiVersion")).group, word("/kind")).fixed?;
+    fixed.refused_dry_run(&json!({"spec": before}), &json!({"spec": after}), &stage.versions)
 }
 
 /// The spec of a template as the dry run compares it: in the superset form, with the defaults of old versions.
@@ -372,7 +389,7 @@ pub(crate) fn normal_of(stage: &Stage<'_>, template: &Value) -> Value {
 #[must_use]
 pub(crate) fn drift(stage: &Stage<'_>, part: &ClassPart, made: &Value, have: &Value) -> Option<(String, Value)> {
     let wanted = normal(stage, part, made);
-    let places = diff::places(Some(have), Some(&wanted), &crate::object::Path::root());
+    let places = diff::places(Some(have), Some(&wanted), &Path::root());
     let is_said = |place: &crate::object::Path| {
         place
             .get(&wanted)

@@ -61,6 +61,13 @@ pub(super) fn makes_none(side: Side<'_>, key: &Typed<'_>, owner: &Value, cluster
     key.known.role.is_workers().then(|| preflight::makes_none(side, key, owner, cluster)).flatten()
 }
 
+/// Why no Machine is made for a new owner of workers for now.
+#[must_use]
+pub(super) fn of_new(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<String> {
+    let cluster = key.known.role.is_workers().then(|| stage.cluster_of(key, new))?;
+    preflight::of_new(Side::after(stage), key, new, cluster.as_ref())
+}
+
 /// What this write lets go beside what the owners in it do themselves.
 #[must_use]
 pub(super) fn elsewhere(stage: &Stage<'_>) -> Vec<Lifted> {

@@ -62,6 +62,13 @@ pub(super) fn fails(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&K
     })
 }
 
+/// Which check lets no Machine of a new owner be made, unless the gate is known to be off.
+pub(super) fn of_new(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<String> {
+    let stage = side.stage;
+    let is_on = stage.told_gate(PREFLIGHT).unwrap_or_else(|| stage.versions.has(&PREFLIGHT_ON));
+    is_on.then(|| failure(side, key, owner, cluster)).flatten().map(|(says, _)| says)
+}
+
 /// Why the checks let no new Machine be made, where the gate is known to be on.
 pub(super) fn makes_none(side: Side<'_>, key: &Key, owner: &Value, cluster: Option<&Key>) -> Option<String> {
     if !side.stage.told_gate(PREFLIGHT).unwrap_or(false) {

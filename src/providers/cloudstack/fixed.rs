@@ -20,6 +20,8 @@ pub(super) static TEMPLATE: Fixed = Fixed {
         "affinity",
         "affinityGroupIDs",
     ],
+    // `api/v1beta3/cloudstackmachinetemplate_webhook.go` ValidateUpdate of 0.6.1.
+    refuses_dry_run: |_| true,
     ..Fixed::template(STYLE)
 };
 

@@ -80,6 +80,7 @@ static DEPLOYMENT: OwnerRules = OwnerRules {
         lost: RuleId::of("md/selector"),
         kept: RuleId::of("md/selector-kept"),
         unreadable: RuleId::of("md/selector-unreadable"),
+        runs_away: RuleId::of("md/selector-of-another"),
     }),
 };
 static SET: OwnerRules = OwnerRules {
@@ -88,6 +89,7 @@ static SET: OwnerRules = OwnerRules {
         lost: RuleId::of("ms/selector"),
         kept: RuleId::of("ms/selector-kept"),
         unreadable: RuleId::of("ms/selector-unreadable"),
+        runs_away: RuleId::of("ms/selector-of-another"),
     }),
 };
 static POOL: OwnerRules = OwnerRules { replicas: RuleId::of("mp/replicas"), selector: None };

@@ -38,8 +38,8 @@ pub(super) const STYLE: Style = Style {
 /// A Machine.
 pub(super) static MACHINE: Fixed = Fixed { free: FREE, ..Fixed::spec(RULE, STYLE) };
 
-/// The template of one, which the webhook compares in a way of its own but for these.
-pub(super) static TEMPLATE: Fixed = Fixed { free: FREE, ..OWN_WAY };
+/// The template of one, which the webhook compares in a way of its own but for these; no version up to 1.13.1 knows a dry run.
+pub(super) static TEMPLATE: Fixed = Fixed { free: FREE, refuses_dry_run: |_| true, ..OWN_WAY };
 
 /// A cluster.
 pub(super) static CLUSTER: Immutable =

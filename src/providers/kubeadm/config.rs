@@ -30,7 +30,8 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     let (true, Some(config)) = (has_reference(member), &member.config) else { return Vec::new() };
     let nothing = json!({});
     let current = config.get("spec").unwrap_or(&nothing);
-    let joined = differences(current, desired(owner, true, versions), true, versions);
+    let kubernetes = kubernetes(member, owner);
+    let joined = differences(current, desired(owner, true, kubernetes, versions), true, versions);
     if joined.is_empty() {
         return Vec::new();
     }
@@ -38,7 +39,7 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
         return joined.into_iter().map(cause).collect();
     }
     // A Machine made by `kubeadm init` also counts as up to date when it matches the init form.
-    let init = differences(current, desired(owner, false, versions), false, versions);
+    let init = differences(current, desired(owner, false, kubernetes, versions), false, versions);
     if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
 }
 
@@ -49,8 +50,7 @@ pub(crate) fn outdated_once(member: &Member, owner: &Value, versions: &Versions,
     let config = member.config.as_ref().and_then(|config| config.get("spec"));
     match config.zip(owner.pointer("/spec/kubeadmConfigSpec")) {
         Some((config, wanted)) if has_reference(member) && versions.has(&DESIRED_OBJECTS) => {
-            let version = text(owner, "/spec/version").unwrap_or_default();
-            compared.get(versions, (config, wanted, version), find)
+            compared.get(versions, (config, wanted, kubernetes(member, owner)), find)
         }
         _ => find(),
     }
@@ -59,9 +59,10 @@ pub(crate) fn outdated_once(member: &Member, owner: &Value, versions: &Versions,
 /// Whether two Machines say the same of all that [`outdated`] looks at, in any version.
 #[must_use]
 pub(crate) fn is_alike(one: &Member, other: &Member) -> bool {
-    fn said(member: &Member) -> (bool, Option<&str>, Option<Option<&Value>>) {
+    fn said(member: &Member) -> (bool, Option<&str>, Option<&str>, Option<Option<&Value>>) {
         let config = member.config.as_ref().map(|config| config.get("spec"));
-        (has_reference(member), annotation(&member.machine, kcp_config_old::CLUSTER_CONFIGURATION), config)
+        let version = text(&member.machine, "/spec/version");
+        (has_reference(member), version, annotation(&member.machine, kcp_config_old::CLUSTER_CONFIGURATION), config)
     }
     said(one) == said(other)
 }
@@ -93,8 +94,15 @@ pub(crate) fn cause(path: Path) -> Cause {
     Cause { rule, path: owner, detail: String::new() }
 }
 
+/// The version by which the gates of a Machine's config are filled in. A Machine of another version than the control plane's is out of date
+/// by that alone, and a gate that comes or goes with the version is no cause of its own.
+fn kubernetes<'v>(member: &'v Member, owner: &'v Value) -> &'v str {
+    let own = text(&member.machine, "/spec/version");
+    own.or_else(|| text(owner, "/spec/version")).unwrap_or_default()
+}
+
 /// The config that the control plane would make now (ComputeDesiredKubeadmConfig).
-fn desired(owner: &Value, join: bool, versions: &Versions) -> Value {
+fn desired(owner: &Value, join: bool, kubernetes: &str, versions: &Versions) -> Value {
     let mut spec = owner.pointer("/spec/kubeadmConfigSpec").cloned().unwrap_or_else(|| json!({}));
     let Some(map) = spec.as_object_mut() else { return json!({}) };
     if join {
@@ -107,15 +115,17 @@ fn desired(owner: &Value, join: bool, versions: &Versions) -> Value {
         map.remove("joinConfiguration");
     }
     if versions.has(&LOCAL_MODE) {
-        default_gates(map, text(owner, "/spec/version").unwrap_or_default());
+        default_gates(map, kubernetes, versions);
     }
     spec
 }
 
-/// The feature gate that the provider adds for Kubernetes 1.31 to 1.35 (DefaultFeatureGates).
-fn default_gates(spec: &mut Map, kubernetes: &str) {
+/// The feature gate that the provider adds since Kubernetes 1.31 (DefaultFeatureGates), since 1.12.2 up to 1.35 alone.
+fn default_gates(spec: &mut Map, kubernetes: &str, versions: &Versions) {
     let Some(version) = parse_version(kubernetes) else { return };
-    if !(31..36).contains(&version.minor) || version.major != 1 {
+    let is_left_out = |capi: &semver::Version| *capi >= semver::Version::new(1, 12, 2);
+    let is_over = version.minor >= 36 && versions.ask("cluster-api", is_left_out);
+    if version.minor < 31 || is_over || version.major != 1 {
         return;
     }
     let gates = child(child(spec, "clusterConfiguration"), "featureGates");
@@ -194,5 +204,5 @@ pub(crate) fn made_from(owner: &Value, join: bool, versions: &Versions, machine:
     if !versions.has(&DESIRED_OBJECTS) {
         return kcp_config_old::made_from(owner, join, machine);
     }
-    json!({"spec": desired(owner, join, versions)})
+    json!({"spec": desired(owner, join, text(owner, "/spec/version").unwrap_or_default(), versions)})
 }

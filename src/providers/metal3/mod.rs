@@ -17,7 +17,7 @@ use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::versions::Release;
 use crate::kinds::{Kind, Role};
 
-static RELEASE: Release = Release { name: "metal3", newest: Version::new(1, 14, 0), aliases: &["capm3"] };
+pub(crate) static RELEASE: Release = Release { name: "metal3", newest: Version::new(1, 14, 0), aliases: &["capm3"] };
 
 /// The kind that a Machine of this provider is made of.
 pub(crate) const MACHINE: &str = "Metal3Machine";

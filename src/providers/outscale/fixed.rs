@@ -65,5 +65,8 @@ const STYLE: Style = Style {
     keep_blank: &["providerID", "repulseServer"],
 };
 
-/// A template.
-pub(super) static TEMPLATE: Fixed = Fixed::template(STYLE);
+/// A template. Up to 1.5.0 its webhook does not know a dry run (cluster-api-provider-outscale#864).
+pub(super) static TEMPLATE: Fixed = Fixed {
+    refuses_dry_run: |versions| versions.ask("outscale", |version| *version <= semver::Version::new(1, 5, 0)),
+    ..Fixed::template(STYLE)
+};

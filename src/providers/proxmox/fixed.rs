@@ -46,5 +46,9 @@ const STYLE: Style = Style {
     ],
 };
 
-/// A template.
-pub(super) static TEMPLATE: Fixed = Fixed { since: Some(&FIXED_TEMPLATES), ..Fixed::spec(CONTENT, STYLE) };
+/// A template. Up to 0.9.0 its webhook does not know a dry run (cluster-api-provider-proxmox#735).
+pub(super) static TEMPLATE: Fixed = Fixed {
+    since: Some(&FIXED_TEMPLATES),
+    refuses_dry_run: |versions| versions.ask("proxmox", |version| *version <= semver::Version::new(0, 9, 0)),
+    ..Fixed::spec(CONTENT, STYLE)
+};

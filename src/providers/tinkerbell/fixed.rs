@@ -25,5 +25,5 @@ const STYLE: Style = Style {
     keep_blank: &["powerAction"],
 };
 
-/// A template.
-pub(super) static TEMPLATE: Fixed = Fixed::spec(CONTENT, STYLE);
+/// A template; `api/v1beta1/tinkerbellmachinetemplate_webhook.go` ValidateUpdate of 0.7 does not know a dry run.
+pub(super) static TEMPLATE: Fixed = Fixed { refuses_dry_run: |_| true, ..Fixed::spec(CONTENT, STYLE) };
