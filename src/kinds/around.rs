@@ -10,9 +10,9 @@ use crate::tree::Value;
 pub enum LookedUp {
     /// It is there when the write is admitted.
     There,
-    /// The same run writes it, after the write is admitted.
+    /// This run writes it, after the write is admitted.
     Later,
-    /// The same run writes it or takes it away, and nobody knows which of the two writes comes first.
+    /// This run writes it or takes it away, and nobody knows which of the two writes comes first.
     Unclear,
     /// It is not there.
     Missing,
