@@ -90,7 +90,7 @@ impl<'p> Targets<'p> {
         self.places_in(text.as_bytes())
     }
 
-    /// The same in bytes that need not be text.
+    /// Where placeholders stand as whole tokens in bytes that need not be text.
     pub(super) fn places_in<'t>(&'t self, bytes: &[u8]) -> Vec<Standing<'t, 'p>> {
         let mut found = Vec::new();
         self.finder.each(bytes, &mut |needle, range| {
@@ -171,7 +171,7 @@ pub(super) enum Spelling {
     Plain,
     /// With its marks as numbers, as the query of a URL writes them (RFC 3986, section 2.3).
     Url,
-    /// The same with small letters in the numbers.
+    /// As `Url`, with small letters in the numbers.
     UrlLower,
     /// As a string of JSON that may stand in HTML: `toJson` of Helm and Go's `encoding/json` write `<` as `\u003c`.
     JsonHtml,
