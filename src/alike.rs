@@ -76,7 +76,7 @@ pub(crate) fn scope<T>(work: impl FnOnce() -> T) -> (Cases, T) {
     (own, made)
 }
 
-/// The same for work that uses what was made before in the scopes around it: it holds for no case in which that looked otherwise.
+/// What `work` makes of what was made before in the scopes around it: it holds for no case in which that looked otherwise.
 pub(crate) fn inherited<T>(work: impl FnOnce() -> T) -> (Cases, T) {
     let before = NOTES.get().inner().around;
     let (own, made) = scope(work);
