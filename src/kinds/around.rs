@@ -1,4 +1,5 @@
-//! What a webhook looks up: it reads other objects of the cluster while it admits one, and refuses where what it wants is not there.
+//! The look-ups of a webhook, as its provider says them: it reads other objects of the cluster while it admits one, and refuses where
+//! what it wants is not there. `judge/around.rs` answers them.
 
 use super::webhook::{Refusal, refuse};
 use crate::model::RuleId;

@@ -49,6 +49,7 @@ pub(super) struct Standing<'t, 'p> {
 }
 
 impl<'p> Targets<'p> {
+    /// What finds these targets in every spelling; one without a placeholder is never found.
     pub(super) fn new(list: Vec<Target<'p>>) -> Self {
         let mut needles = Vec::with_capacity(list.len());
         let mut texts = Vec::with_capacity(list.len());
@@ -66,10 +67,12 @@ impl<'p> Targets<'p> {
         Self { list, needles, finder: Finder::new(texts), shortest }
     }
 
+    /// The targets, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Target<'p>> {
         self.list.iter()
     }
 
+    /// Whether nothing is looked for.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -127,6 +130,7 @@ impl Finder {
     /// So many texts are looked for one by one.
     const FEW: usize = 4;
 
+    /// What finds these texts.
     pub(super) fn new(texts: Vec<String>) -> Self {
         let few = || Self::Few(texts.iter().map(|text| memmem::Finder::new(text).into_owned()).collect());
         match texts.len() > Self::FEW {
