@@ -13,6 +13,9 @@
 #              else, and three more in front of a real API server where the bench is built; LOAD_SECONDS=5 for each figure, LOAD_CLUSTERS=1000)
 # make oracle  record the controllers' own answers anew (hours; the recordings are committed)
 #
+# What writes anew what a test compares: ROLLGATE_BLESS=1 (scenarios, outputs of pages, schemas), ROLLGATE_WRITE=1 (rules_docs, rollouts, oracle),
+# ROLLGATE_UPDATE=1 (the table of docs/reliability.md). Read the difference before you commit it.
+#
 # What the end-to-end tests read:
 #   ROLLGATE_BENCH_BIN   folder of the bench's programs; without it they ask tests/bench/build.sh --bin-dir
 #   CI                   true: a bench that is not built is a failure, not a skipped test

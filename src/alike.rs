@@ -1,6 +1,5 @@
-//! For which of several cases an answer is the same, found out while it is made: whoever looks at what differs between the cases
-//! notes which of them look alike there, and what was made holds for all cases that looked alike all the way. So what does not
-//! differ is made once.
+//! Computes an answer once for all provider versions that give the same one: whoever reads something that differs between versions
+//! notes it, and the answer holds for all versions that looked alike all the way.
 //!
 //! Notes are kept by thread. Work that [`crate::parallel`] gives to other threads takes its notes back to whoever waits for it.
 
@@ -76,7 +75,7 @@ pub(crate) fn scope<T>(work: impl FnOnce() -> T) -> (Cases, T) {
     (own, made)
 }
 
-/// The same for work that uses what was made before in the scopes around it: it holds for no case in which that looked otherwise.
+/// What `work` makes of what was made before in the scopes around it: it holds for no case in which that looked otherwise.
 pub(crate) fn inherited<T>(work: impl FnOnce() -> T) -> (Cases, T) {
     let before = NOTES.get().inner().around;
     let (own, made) = scope(work);

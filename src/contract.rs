@@ -1,4 +1,4 @@
-//! What Kubernetes and Cluster API's contract call what everything here has to do with, for the rooms below `kinds` too: words alone.
+//! Names of Kubernetes and of Cluster API's contract that rooms below `kinds` need too: groups, kinds and labels, words alone.
 
 /// The core group of Cluster API.
 pub(crate) const CORE: &str = "cluster.x-k8s.io";

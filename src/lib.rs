@@ -1,7 +1,8 @@
 //! rollgate says what an install will do to Cluster API Machines before the host writes it.
 //!
 //! The data flow: a rendered stream and a policy say what must be known; one read makes a World; `pipeline::judge` turns both into a
-//! judgement; the judgement is committed. Only the two ends do I/O. What can be reached from outside stands in [`facade`].
+//! judgement; the judgement is committed. The two ends do all I/O, `pipeline::judge` and what it calls none. [`facade`] names what can be
+//! reached from outside.
 
 mod alike;
 mod apiserver;

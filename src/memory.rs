@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What an input grows to when it is read, parsed and judged, as measured.
 const GROWTH: u64 = 10;
-/// The same where addresses are limited: what is asked for at once, while a list grows, counts there before it is used.
+/// What an input grows to where addresses are limited: what is asked for at once, while a list grows, counts there before it is used.
 const GROWTH_OF_ADDRESSES: u64 = 24;
 /// How many bytes ordinary text has for each value, key or line, which is what the growth was measured with.
 const BYTES_OF_A_VALUE: u64 = 15;

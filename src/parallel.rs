@@ -13,7 +13,7 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Send +
     pieces(items, items.len(), work)
 }
 
-/// The same with a few pieces of work that each look at so many things.
+/// What `work` makes of each of a few pieces that together look at so many things.
 pub(crate) fn pieces<T: Sync, R: Send>(pieces: &[T], things: usize, work: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     if things < FEWEST {
         return pieces.iter().map(work).collect();
@@ -56,7 +56,7 @@ pub(crate) fn map_with<T: Sync, R: Send, W>(
     out
 }
 
-/// The same where `work` changes the items.
+/// Lets `work` change each item.
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     if items.len() < FEWEST {
         return items.iter_mut().for_each(work);
@@ -66,7 +66,7 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     shared.note();
 }
 
-/// The same for a few items of which each is much work, which asks nothing that is shared.
+/// Lets `work` change each of a few items of which each is much work; it asks nothing that is shared.
 pub(crate) fn few<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     if let [one] = items { work(one) } else { items.par_iter_mut().for_each(work) }
 }

@@ -1,6 +1,5 @@
-//! The pages in `docs/rules/` are made from the packs, and those in `docs/providers/` from what each provider knows; write them
-//! The reference of the policy and the words of a report are made too. Write them
-//! anew with `ROLLGATE_WRITE=1 cargo test --test rules_docs`.
+//! The pages in `docs/rules/` are made from the packs, and those in `docs/providers/` from what each provider knows. The reference of the
+//! policy, the exit codes and the words of a report are made too. Write them anew with `ROLLGATE_WRITE=1 cargo test --test rules_docs`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The same fleets on a real API server (the bench's, without controllers), beside `kubectl diff`.
+//! The fleets of this bench on a real API server (without controllers), beside `kubectl diff`.
 
 use crate::cost::cost;
 use crate::file::{ADDRESSES, Fleet};

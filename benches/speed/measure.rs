@@ -22,7 +22,7 @@ impl Call {
         Self { program: program.into(), args, input: None, environment: Vec::new() }
     }
 
-    /// The same between two pipes.
+    /// This call between two pipes.
     pub(crate) fn between_pipes(mut self, input: &Path) -> Self {
         self.input = Some(input.to_owned());
         self

@@ -66,8 +66,8 @@ pub(crate) fn apply(live: &Value, rendered: &Value, spec: Option<&SchemaNode>, a
     apply_owned((live, owners(live)), (rendered, rendered), spec, applier, Keeps::All)
 }
 
-/// The same where `owners` say who owns what, each in the version of what is sent, of which `read` is what a webhook makes of its nulls. What
-/// loses its last part is refused only where all is kept; a conversion between versions drops it.
+/// The object after `sent` was applied to `live`, where `owners` say who owns what, each in the version of what is sent, of which `read` is
+/// what a webhook makes of its nulls. What loses its last part is refused only where all is kept; a conversion between versions drops it.
 pub(crate) fn apply_owned(
     (live, owners): (&Value, Vec<Ownership>),
     (sent, read): (&Value, &Value),

@@ -74,7 +74,7 @@ impl Refusal {
         Self { path, because: because.into(), reach: Reach::Object }
     }
 
-    /// The same of the whole release.
+    /// This refusal of the whole release, not of the object alone.
     fn of_release(self) -> Self {
         Self { reach: Reach::Release, ..self }
     }

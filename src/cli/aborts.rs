@@ -27,8 +27,8 @@ pub fn end_undecided() -> io::Result<()> {
     Ok(())
 }
 
-/// The same, with a letter on standard output before: where values are owed nothing at all would be read as no values, and a letter is
-/// read as no map.
+/// Ends an abort with the code of undecided, and leaves a letter on standard output before: where values are owed nothing at all would be
+/// read as no values, and a letter is read as no map.
 ///
 /// # Errors
 /// When the signal cannot be listened to, or standard output cannot be opened once more: a socket, or a closed one.

@@ -1,4 +1,4 @@
-//! Every option of every command, in one place, so that the same word means the same everywhere.
+//! The commands, and the options that judging commands share, so that the same word means the same everywhere.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -12,11 +12,11 @@ use crate::memory;
 
 /// How often is looked.
 const TICK: Duration = Duration::from_millis(4);
-/// The same while something runs that may grow without end.
+/// How often is looked while something runs that may grow without end.
 const SHORT_TICK: Duration = Duration::from_millis(1);
 /// How many hundredths of a limit may be in use; what is asked for at once must fit into the rest.
 const PART: u64 = 85;
-/// The same of a limit of addresses: allocators reserve more of them than they use.
+/// How many hundredths of a limit of addresses may be in use: allocators reserve more of them than they use.
 const PART_OF_ADDRESSES: u64 = 60;
 /// How much memory a values template may take.
 const TEMPLATE: u64 = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! `rollgate man`: the manual pages that an installation puts beside the program, made from the one list of options.
+//! `rollgate man`: the manual pages that an installation puts beside the program, made from the options of all commands.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The options of commands that read late values and nothing else.
+//! Options of the commands that know late values and judge nothing: `values`, `pin`, `flux values`.
 
 use std::path::Path;
 use std::time::Duration;

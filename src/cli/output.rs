@@ -134,7 +134,7 @@ pub(super) fn is_closed() -> bool {
 
 /// How a file can be opened (Linux `include/uapi/asm-generic/fcntl.h`).
 const READ_ONLY: u32 = 0o0;
-/// The same, for both.
+/// A file that was opened to read and to write.
 const READ_AND_WRITE: u32 = 0o2;
 
 #[cfg(test)]

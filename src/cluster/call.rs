@@ -128,7 +128,7 @@ impl Caller {
         }
     }
 
-    /// The same with lower bounds of all bytes together, and of one answer.
+    /// This caller with lower bounds of all bytes together, and of one answer.
     pub(super) fn with_most(self, most: u64, largest: usize) -> Self {
         Self { most: most.min(self.most), largest: largest.min(self.largest), ..self }
     }

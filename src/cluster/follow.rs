@@ -1,4 +1,4 @@
-//! The second look: what live Machines and owners point at. Pure: live objects go in, further reads come out.
+//! Which further reads live Machines and owners call for. Pure: live objects go in, what they point at comes out.
 //! Every reference ends as an object, as a proven absence, or as a doubt; a mirror takes a missing object for a match.
 
 use std::collections::BTreeSet;

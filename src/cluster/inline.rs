@@ -65,7 +65,7 @@ fn of_user(user: &AuthInfo) -> Option<&'static str> {
     }
 }
 
-/// The same of a cluster.
+/// What the entry of a cluster asks for beside what the text of the kubeconfig holds.
 fn of_cluster(cluster: &Cluster) -> Option<&'static str> {
     let named = |field: &Option<String>| field.as_ref().is_some_and(|path| !path.is_empty());
     match () {

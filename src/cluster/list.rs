@@ -168,7 +168,7 @@ pub(super) async fn get(caller: &Caller, path: &str, keep: Keep) -> Result<Value
 
 /// Asks for metadata alone.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-/// The same of a list.
+/// Asks for the metadata of a list's items alone.
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// The metadata of one object.

@@ -1,4 +1,4 @@
-//! The second look: what live Machines and owners point at, by name where it is little, by list where it is much.
+//! Reads what live Machines and owners point at (`follow`): single objects where they are few, lists where they are many.
 //! Every reference ends as an object, a proven absence or an unread.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -31,7 +31,7 @@ pub(crate) fn part_changes(before: &Value, after: &Value) -> Vec<Change> {
     part_changes_within(before, after, Layers::default())
 }
 
-/// The same for a document that stands in others.
+/// Every place where two parts of objects differ that stand inside of these layers of documents.
 pub(super) fn part_changes_within(before: &Value, after: &Value, layers: Layers) -> Vec<Change> {
     let mut walk = Walk { layers, ..Walk::default() };
     walk.values(before, after);

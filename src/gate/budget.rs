@@ -54,7 +54,8 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// The same for all runs of a day. Asked of the whole write, whatever gates its clusters have of their own.
+/// A hold when more Machines go in 24 hours than the policy allows. Asked once of the whole write, whatever gates its clusters have of
+/// their own.
 pub(super) fn days(judged: &Judged<'_>) -> Vec<Reason> {
     day(judged, &clusters(judged))
 }

@@ -157,7 +157,7 @@ fn about(reason: Reason, pair: &Pair, effect: Effect, change: Option<&Change>) -
     reason
 }
 
-/// The same with the command that explains its rule, and what a person does about a hold.
+/// A reason with the command that explains its rule, and what a person does about a hold.
 fn explained(mut reason: Reason) -> Reason {
     reason.next = reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
     reason.remedy = remedy(&reason).map(str::to_owned);

@@ -20,7 +20,7 @@ use crate::world::workload::{Budget, Node};
 const NOT_DRAINED: &str = "machine.cluster.x-k8s.io/exclude-node-draining";
 /// Where a Machine says how many seconds its drain may take, and where it says so as Go writes a time.
 const OF_MACHINE: [&str; 2] = ["/spec/deletion/nodeDrainTimeoutSeconds", "/spec/nodeDrainTimeout"];
-/// The same of owners, of each form that has one.
+/// Where an owner says how long the drain of its Machines may take, in each form that has such a field.
 const OF_OWNER: [&str; 5] = [
     "/spec/machineTemplate/spec/deletion/nodeDrainTimeoutSeconds",
     "/spec/template/spec/deletion/nodeDrainTimeoutSeconds",

@@ -1,5 +1,5 @@
-//! The changes that the policy would rather leave out than wait for: those that replace or destroy Machines, or may.
-//! What is expected is none of them.
+//! Which changes `setBack: rolling` takes out of a stream: those that replace or destroy Machines, or may, and that the policy does not
+//! expect.
 
 use super::Judged;
 use super::expect::template;

@@ -109,10 +109,12 @@ pub(super) struct After<'a> {
 }
 
 impl<'a> After<'a> {
+    /// The cluster after the write of what is judged.
     pub(super) fn of(judged: &'a Judged<'a>) -> Self {
         Self { judged, written: judged.pairs.iter().map(|pair| (&pair.key, pair)).collect() }
     }
 
+    /// An object as it is after the write; `None` where it is gone, was not read or cannot be read.
     pub(super) fn get(&self, key: &Key) -> Option<Cow<'a, Value>> {
         match self.written.get(key) {
             Some(pair) => pair.predicted.as_ref().map(Cow::Borrowed),

@@ -10,7 +10,7 @@ pub(crate) fn run(nodes: &[TemplateNode], data: &Val) -> Result<String, Trouble>
     run_as(nodes, data, false)
 }
 
-/// The same where an entry that is not there is a fault (`missingkey=error`).
+/// The text that a template comes out as, where an entry that is not there is a fault (`missingkey=error`).
 pub(crate) fn run_strict(nodes: &[TemplateNode], data: &Val) -> Result<String, Trouble> {
     run_as(nodes, data, true)
 }

@@ -137,7 +137,7 @@ impl FoundHistory {
         Self { place: place.to_owned(), is_file, entries, unread }
     }
 
-    /// The same as a history.
+    /// What was found, as a history of its own.
     #[must_use]
     pub fn history(&self) -> History {
         History { entries: self.entries.clone() }
@@ -167,7 +167,7 @@ pub enum HistoryError {
 }
 
 impl Spent {
-    /// The same with a name of its own.
+    /// This note with an id that is made of its content.
     #[must_use]
     pub fn named(mut self) -> Self {
         let content = json!([self.time, self.digest, self.release, self.by, self.clusters]).to_string();

@@ -169,7 +169,7 @@ pub(super) fn values_of(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// The same of every field below a value that says where values come from.
+/// Hands on the ConfigMaps and Secrets that any field below a value takes values from.
 fn below(value: &Value, add: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::Object(map) => {

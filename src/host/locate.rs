@@ -69,8 +69,8 @@ impl<'a> Locator<'a> {
         objects.get(key).or_else(|| objects.get(&self.other_spelling(key)?))
     }
 
-    /// The same key with the namespace left out or filled in; `None` where there is no other way to say it. What lives
-    /// outside namespaces has none, whatever is rendered.
+    /// This key with the namespace left out or filled in; `None` where there is no other way to say it. What lives outside namespaces has
+    /// none, whatever is rendered.
     pub(super) fn other_spelling(&self, key: &Key) -> Option<Key> {
         let with = |namespace: Option<String>| key.in_namespace(namespace);
         match (&key.namespace, self.home) {

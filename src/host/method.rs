@@ -15,7 +15,7 @@ pub(super) fn ways(world: &World) -> Vec<WriteMethod> {
     ways
 }
 
-/// The same, before objects are replaced and not patched.
+/// The ways of writing that are possible, before objects are replaced and not patched.
 fn patching(world: &World) -> Vec<WriteMethod> {
     use WriteMethod::{LastApplied, MergePatch, ServerSideApply};
     if let Some(told) = world.host.method {

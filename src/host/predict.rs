@@ -56,8 +56,8 @@ pub struct Prediction {
     pub again: Vec<Pair>,
     /// How it was predicted that the host writes; `None` for an old render, where new simply takes the place of old.
     pub way: Option<WriteMethod>,
-    /// The same for the other way of writing, where it is not known which one it will be and the two differ, and by the
-    /// answers of the API server, where it was asked. The worst of them all counts.
+    /// What was predicted for the other way of writing, where it is not known which one it will be and the two differ, and by the answers
+    /// of the API server, where it was asked. The worst of them all counts.
     pub others: Vec<Self>,
     /// The API server's answers beside what was predicted; empty unless this is the prediction by its word.
     pub answered: Vec<Answered>,

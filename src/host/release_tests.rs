@@ -10,7 +10,7 @@ fn control_plane(spec: Value) -> Value {
     object("KubeadmControlPlane", Some("n"), "cp", spec)
 }
 
-/// The same cluster, written by Helm 4 with server-side apply.
+/// The cluster of `helm3`, written by Helm 4 with server-side apply.
 fn helm4(live: &[Value], last: &[Value]) -> crate::world::World {
     let mut world = helm3(live, last);
     world.host.kind = Some(HostKind::Helm4);
@@ -195,7 +195,7 @@ fn notes() -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes", "namespace": "n"}, "data": {"a": "b"}})
 }
 
-/// The same, as a read of the cluster keeps it.
+/// An object that nothing compares, as a read of the cluster keeps it.
 fn there(marked: Value) -> crate::world::There {
     let key = crate::object::Key::new("v1", "ConfigMap", Some("n"), "notes");
     crate::world::There { key, marks: crate::world::Marks::of(&marked) }

@@ -31,8 +31,8 @@ pub(crate) fn write_report(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_private(path, |out| out.write_all(bytes))
 }
 
-/// The same for what is written piece by piece, because it need not be in memory whole, into a folder that is there. A device or
-/// a pipe is written to and never replaced; a link is not followed, whoever has put it there.
+/// Writes a private file piece by piece, because what it holds need not be in memory whole, into a folder that is there. A device or a pipe
+/// is written to and never replaced; a link is not followed, whoever has put it there.
 ///
 /// # Errors
 /// As [`write_report`], and what `write` returns.

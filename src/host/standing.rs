@@ -91,7 +91,7 @@ impl Run<'_> {
         matches!(hook::role(object, &self.world.host), Ok(hook::Role::Written | hook::Role::Unclear))
     }
 
-    /// The same of an object that nothing compares.
+    /// Why Helm stops at an object that nothing compares: it is there already, and somebody else's; `None` where it does not.
     pub(super) fn of_ownership(&self, object: &Object) -> Option<(RuleId, String)> {
         if kinds::is_compared(&object.key) || self.is_kept(object) {
             return None;

@@ -22,7 +22,7 @@ pub(crate) struct Weighed<'a> {
     pub basis: Basis,
     /// Its Machines.
     pub units: &'a [Unit],
-    /// The same as its controller's loop sees them, where they were read.
+    /// Its Machines as its controller's loop sees them, where they were read.
     pub standing: &'a [Standing],
     /// Why no Machine can be made for it.
     pub makes_none: Option<&'a str>,

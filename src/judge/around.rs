@@ -1,4 +1,5 @@
-//! What a webhook finds in the cluster while it admits a write of this run: what is there by then, in the order in which the host writes.
+//! Answers the look-ups of webhooks (`kinds/around.rs`): what is in the cluster by the time a write of this run is admitted, in the order
+//! in which the host writes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

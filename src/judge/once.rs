@@ -1,4 +1,4 @@
-//! What is the same whichever versions the providers have, made once where several of them are judged.
+//! What one judgement makes once for all provider versions that it tries: rollouts that were played, live objects that were read.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! Which versions of the providers the judged objects leave open: of a provider that none of them is of, nothing is asked, and
-//! an `apiVersion` that is there says how old its provider is at most.
+//! By which sets of provider versions a write has to be judged: providers that no object here is about are left out, and an `apiVersion`
+//! that is here says how old its provider is at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 

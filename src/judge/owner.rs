@@ -31,7 +31,7 @@ pub(crate) struct Assessment {
     pub is_bare: bool,
     /// Its Machines.
     pub units: Vec<Unit>,
-    /// The same as its controller's loop sees them, where some are out of date.
+    /// Its Machines as its controller's loop sees them, where some are out of date.
     pub standing: Vec<Standing>,
     /// Why no Machine can be made for it after the write.
     pub makes_none: Option<String>,
@@ -77,7 +77,7 @@ impl Assessment {
         Self::at(stage, key, mirror, sides, stage.scene.world.now)
     }
 
-    /// The same at another time.
+    /// Judges an owner that is there before and after the write, as if the time were `now`.
     #[must_use]
     pub(crate) fn at(stage: &Stage<'_>, key: &Key, mirror: &'static dyn Mirror, sides: Sides, now: Timestamp) -> Self {
         let key = &typed(key);

@@ -52,12 +52,12 @@ fn is_elsewhere(key: &Key, pool: &Value, there: impl Fn(&Key) -> Option<Arc<Valu
     }
 }
 
-/// The same before the write.
+/// Whether somebody else than Cluster API decided before the write how many Machines the pool has.
 pub(crate) fn was_elsewhere(stage: &Stage<'_>, key: &Typed<'_>, old: &Value) -> bool {
     key.known.role == Role::Pool && is_elsewhere(key, old, |infrastructure| stage.before(infrastructure))
 }
 
-/// The same after the write.
+/// Whether somebody else than Cluster API decides after the write how many Machines the pool has.
 pub(crate) fn goes_elsewhere(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> bool {
     key.known.role == Role::Pool && is_elsewhere(key, new, |infrastructure| stage.after(infrastructure))
 }

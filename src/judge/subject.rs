@@ -1,5 +1,4 @@
-//! Judges each change of one updated object: leaf by leaf, the worst leaf counts.
-//! Order: what the webhook refuses, what makes Machines out of date, then the packs; a spec field left over is unknown.
+//! Judges each change of one updated object: leaf by leaf, the worst leaf counts. `leaf` lists the questions in their order.
 
 use crate::apiserver::{admission, is_in_no_part};
 use crate::compare::{Change, Pair};
@@ -152,7 +151,18 @@ impl Subject<'_> {
         })
     }
 
-    /// The answer about one leaf.
+    /// The answer about one leaf. The first question that has an answer decides:
+    /// 1. the webhook refuses it, or a feature gate that nobody read decides;
+    /// 2. fixed content, where the old side is a render that cannot show what is set there;
+    /// 3. the value is the same for the API server, or the content is fixed;
+    /// 4. a number of Machines: a pool that is handed back, `replicas`, a cloud's own scaling that ends;
+    /// 5. the selector of workers;
+    /// 6. the mirror: which Machines are out of date;
+    /// 7. empty and absent are one;
+    /// 8. the topology; a key that goes from a Secret or ConfigMap from which something takes it;
+    /// 9. a label of a Cluster by which add-ons select it; what the provider of a pool takes for the same;
+    /// 10. the packs, beside what reaches Machines of pools and what a class reads of its Cluster: the worse one counts;
+    /// 11. what the mirror leaves over of a config. Everything else is unknown.
     fn leaf(&self, path: &Path, before: Option<&Value>, after: Option<&Value>) -> Answer {
         let rules = self.stage.rules;
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {

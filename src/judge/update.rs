@@ -54,7 +54,7 @@ pub(super) fn is_refused(pair: &Pair, admission: &Admission) -> bool {
     pair.effect == Effect::Rejected || (pair.action != Action::Unchanged && !admission.refusals.is_empty())
 }
 
-/// An object is changed.
+/// Judges an object that is there before and after the write: its mirror, each field of it, then what all of it comes to.
 pub(super) fn updated(
     stage: &Stage<'_>,
     (key, pair): (&Typed<'_>, &Pair),

@@ -31,7 +31,7 @@ impl Answer {
         Self::named(rules, effect, rule.as_str())
     }
 
-    /// The same by the name of a rule.
+    /// The answer of a cause or rule by its name, with the sentence and the source that a pack has for it.
     pub(crate) fn named(rules: &Rules, effect: Effect, rule: &str) -> Self {
         let (because, source) = rules.cause(rule).unwrap_or_default();
         Self {
@@ -72,14 +72,14 @@ impl Answer {
         }
     }
 
-    /// The same answer with another sentence.
+    /// This answer with another sentence.
     #[must_use]
     pub(crate) fn saying(mut self, because: impl Into<String>) -> Self {
         self.because = because.into();
         self
     }
 
-    /// The same answer, kept back for now by something that the sentence names.
+    /// This answer, kept back for now by something that the sentence names.
     #[must_use]
     pub(crate) fn held(self, because: impl Into<String>) -> Self {
         Self { waits: Some(self.effect), effect: Effect::Latent, because: because.into(), ..self }

@@ -1,4 +1,5 @@
-//! What a webhook looks up: it reads other objects of the cluster while it admits one, and refuses where what it wants is not there.
+//! The look-ups of a webhook, as its provider says them: it reads other objects of the cluster while it admits one, and refuses where
+//! what it wants is not there. `judge/around.rs` answers them.
 
 use super::webhook::{Refusal, refuse};
 use crate::model::RuleId;
@@ -10,9 +11,9 @@ use crate::tree::Value;
 pub enum LookedUp {
     /// It is there when the write is admitted.
     There,
-    /// The same run writes it, after the write is admitted.
+    /// This run writes it, after the write is admitted.
     Later,
-    /// The same run writes it or takes it away, and nobody knows which of the two writes comes first.
+    /// This run writes it or takes it away, and nobody knows which of the two writes comes first.
     Unclear,
     /// It is not there.
     Missing,

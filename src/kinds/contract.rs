@@ -38,7 +38,7 @@ pub(crate) const TOPOLOGY_MANAGER: &str = "capi-topology";
 pub(crate) const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// Label of a MachineDeployment that the topology controller made: the name of its group.
 pub(crate) const TOPOLOGY_DEPLOYMENT: &str = "topology.cluster.x-k8s.io/deployment-name";
-/// The same of a MachinePool.
+/// Label of a MachinePool that the topology controller made: the name of its group.
 pub(crate) const TOPOLOGY_POOL: &str = "topology.cluster.x-k8s.io/pool-name";
 /// Annotation of a Cluster: how many groups of workers its topology upgrades at once.
 pub(crate) const UPGRADE_CONCURRENCY: &str = "topology.cluster.x-k8s.io/upgrade-concurrency";

@@ -104,7 +104,8 @@ pub trait Mirror: Sync {
     /// Why one Machine is out of date, in the controller's own order; empty where it is not.
     fn outdated(&self, member: &Member, owner: &Value, versions: &Versions, now: Timestamp) -> Vec<Cause>;
 
-    /// The same for one Machine of an owner after the other, where what several of them share need not be looked at for each.
+    /// Why each Machine of an owner is out of date, asked for one after the other: what several of them share need not be looked at for
+    /// each.
     fn against<'c>(
         &'c self,
         owner: &'c Value,

@@ -158,7 +158,7 @@ pub(crate) fn named(value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     }
 }
 
-/// The same without what only its parts say of themselves.
+/// Hands on what a tree refers to, but for what only its parts say of themselves.
 pub(crate) fn named_here(value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     let Value::Object(map) = value else { return };
     if let (Some(kind), Some(name)) = (said(map, "kind"), said(map, "name"))
@@ -169,7 +169,7 @@ pub(crate) fn named_here(value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     map.iter().for_each(|(key, child)| named_in_field(key, child, add));
 }
 
-/// The same of one field, where the field says what the value itself does not.
+/// Hands on what the value of one field refers to, where the field says what the value itself does not.
 fn named_in_field(field: &str, value: &Value, add: &mut dyn FnMut(Named<'_>)) {
     match value {
         Value::Object(map) => match (said(map, "kind"), said(map, "name")) {
@@ -208,7 +208,7 @@ pub(crate) fn mentioned(spec: &Value, add: &mut dyn FnMut(Option<&str>, &str)) {
     mentioned_in(spec, None, add);
 }
 
-/// The same of a value in a map that says a namespace, or does not.
+/// Hands on every text of a value that may be the name of an object; the map around it says this namespace, or none.
 fn mentioned_in(value: &Value, namespace: Option<&str>, add: &mut dyn FnMut(Option<&str>, &str)) {
     const OTHERS: [&str; 7] = ["clusterName", "kind", "apiVersion", "apiGroup", "namespace", "labels", "annotations"];
     let is_name = |text: &str| {

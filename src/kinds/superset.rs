@@ -1,5 +1,5 @@
 //! One superset form for every API version of a kind: v1beta2 names, plus what only v1beta1 has.
-//! The same table moves values into that form and paths along with them, so a rule is never written twice.
+//! One table moves values into that form and paths along with them, so a rule is never written twice.
 
 use super::kind::Kind;
 use super::versions::{Since, Versions};
@@ -46,7 +46,7 @@ impl Superset {
         Self::below(name, "")
     }
 
-    /// The same, but only the moves below one prefix.
+    /// The shared table of a kind, but only its moves below one prefix.
     #[must_use]
     pub fn below(name: &str, only: &str) -> Self {
         let all = of_kind(name).iter().flat_map(|(prefix, moves)| moves.iter().map(move |one| (*prefix, one)));
@@ -58,7 +58,7 @@ impl Superset {
         Self { moves: moves.collect(), sources: OnceLock::new(), config: None }
     }
 
-    /// The same of a kind with a kubeadm configuration.
+    /// This table for a kind with a kubeadm configuration at `place`.
     #[must_use]
     pub fn with_config(
         mut self,
@@ -73,7 +73,7 @@ impl Superset {
         self
     }
 
-    /// The same of a kind with durations that stay where they are.
+    /// This table for a kind whose durations at `places` below `prefix` stay where they are.
     #[must_use]
     pub fn with_durations(mut self, prefix: &str, places: &[&str]) -> Self {
         self.moves.extend(places.iter().map(|place| in_place(prefix, place)));
@@ -138,7 +138,7 @@ pub(crate) fn value(kind: &Kind, api_version: &str, object: &Value, versions: &V
     moved(kind, api_version, object.clone(), versions)
 }
 
-/// The same of an object that nobody needs as it was.
+/// An object in the superset form, moved in place: for one that nobody needs as it was.
 #[must_use]
 pub(crate) fn moved(kind: &Kind, api_version: &str, object: Value, versions: &Versions) -> Value {
     let mut out = object;

@@ -44,7 +44,7 @@ pub struct Later {
     pub path: &'static str,
     /// What a change of it does from then on.
     pub effect: Effect,
-    /// The same in a sentence that follows the name of the field.
+    /// What a change of it does, in a sentence that follows the name of the field.
     pub says: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Since {
         Self { name, provider, version, what, later: &[] }
     }
 
-    /// The same with the fields of which the next write does something else.
+    /// This behaviour with the fields of which the next write does something else.
     #[must_use]
     pub const fn judging(mut self, later: &'static [Later]) -> Self {
         self.later = later;
@@ -190,14 +190,14 @@ impl Versions {
             && !self.without.contains(&(since.provider, since.name))
     }
 
-    /// The same versions without these behaviours, as if they had never come.
+    /// These versions without some behaviours, as if they had never come.
     #[must_use]
     pub fn without(&self, behaviours: &[&'static Since]) -> Self {
         let without = behaviours.iter().map(|since| (since.provider, since.name)).collect();
         Self { without, ..self.alone() }
     }
 
-    /// The same as a set of its own, which has nothing to do with those that are possible beside it.
+    /// These versions as a set of its own, which has nothing to do with those that are possible beside it.
     fn alone(&self) -> Self {
         if let Some((_, place)) = self.among {
             alike::note(Cases::of((0..Cases::MOST).map(|other| other == place)));
@@ -205,7 +205,7 @@ impl Versions {
         Self { among: None, ..self.clone() }
     }
 
-    /// The same with other versions of some providers, known for sure.
+    /// These versions with others of some providers, known for sure.
     #[must_use]
     pub fn replaced(&self, others: &[(String, Version)]) -> Self {
         let mut out = self.alone();

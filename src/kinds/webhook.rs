@@ -27,7 +27,7 @@ pub(crate) fn refuse(out: &mut Vec<Refusal>, rule: RuleId, base: &Path, below: &
     out.push(Refusal { rule, path: place(base, below), message });
 }
 
-/// The same by the schema of a kind whose schema is not built in.
+/// A refusal by the schema of a kind whose schema is not built in, at a place that is written as a person writes it.
 pub(crate) fn refuse_by_schema(
     out: &mut Vec<Refusal>,
     rule: RuleId,

@@ -49,7 +49,7 @@ pub(super) fn hits(tree: &Tree<'_>, spots: impl Fn(&str) -> Vec<Spot>) -> Vec<Hi
     hits
 }
 
-/// The same hits with what stands in them for other targets.
+/// These hits, with what stands in them for other targets.
 pub(super) fn again(tree: &Tree<'_>, hits: &[Hit], spots: impl Fn(&str) -> Vec<Spot>) -> Vec<Hit> {
     let each = hits.iter().map(|hit| {
         let spots = spots(tree.scalar_text(hit.node).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What live holds in the places of a placeholder: the value that was written there last time, when neither a source nor a pin
+//! The value that live objects hold in the places of a placeholder: what was written there last time, when neither a source nor a pin
 //! knows it any more. It counts only where every place that can be compared says the same.
 
 use std::collections::BTreeMap;

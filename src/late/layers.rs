@@ -58,7 +58,7 @@ pub(super) struct Unpacking<'a> {
 }
 
 impl Unpacking<'_> {
-    /// The same look one layer deeper; `None` where that is too deep.
+    /// This look one layer deeper; `None` where that is too deep.
     pub(super) fn deeper(self) -> Option<Self> {
         (self.depth < MOST_LAYERS).then_some(Self { depth: self.depth + 1, ..self })
     }
@@ -80,7 +80,7 @@ pub(super) fn apply(text: &str, spots: &[Spot]) -> String {
     yaml::respell(text, &replacements(spots))
 }
 
-/// The same inside of layers.
+/// Finds every placeholder in a text that lies inside as many layers as the look says, and in the layers inside it.
 pub(super) fn at_depth(text: &str, look: Unpacking<'_>) -> Vec<Spot> {
     let standing = look.targets.places(text).into_iter();
     let mut found: Vec<Spot> = standing.map(|standing| plain(text, standing)).collect();

@@ -194,7 +194,7 @@ fn unpack_zstd(bytes: &[u8], left: &Cell<u64>) -> Content {
     }
 }
 
-/// The same content always gives the same bytes here too.
+/// Packs with zstd; one content always gives the same bytes, as with gzip.
 fn pack_zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }

@@ -49,6 +49,7 @@ pub(super) struct Standing<'t, 'p> {
 }
 
 impl<'p> Targets<'p> {
+    /// What finds these targets in every spelling; one without a placeholder is never found.
     pub(super) fn new(list: Vec<Target<'p>>) -> Self {
         let mut needles = Vec::with_capacity(list.len());
         let mut texts = Vec::with_capacity(list.len());
@@ -66,10 +67,12 @@ impl<'p> Targets<'p> {
         Self { list, needles, finder: Finder::new(texts), shortest }
     }
 
+    /// The targets, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Target<'p>> {
         self.list.iter()
     }
 
+    /// Whether nothing is looked for.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -90,7 +93,7 @@ impl<'p> Targets<'p> {
         self.places_in(text.as_bytes())
     }
 
-    /// The same in bytes that need not be text.
+    /// Where placeholders stand as whole tokens in bytes that need not be text.
     pub(super) fn places_in<'t>(&'t self, bytes: &[u8]) -> Vec<Standing<'t, 'p>> {
         let mut found = Vec::new();
         self.finder.each(bytes, &mut |needle, range| {
@@ -127,6 +130,7 @@ impl Finder {
     /// So many texts are looked for one by one.
     const FEW: usize = 4;
 
+    /// What finds these texts.
     pub(super) fn new(texts: Vec<String>) -> Self {
         let few = || Self::Few(texts.iter().map(|text| memmem::Finder::new(text).into_owned()).collect());
         match texts.len() > Self::FEW {
@@ -171,7 +175,7 @@ pub(super) enum Spelling {
     Plain,
     /// With its marks as numbers, as the query of a URL writes them (RFC 3986, section 2.3).
     Url,
-    /// The same with small letters in the numbers.
+    /// As `Url`, with small letters in the numbers.
     UrlLower,
     /// As a string of JSON that may stand in HTML: `toJson` of Helm and Go's `encoding/json` write `<` as `\u003c`.
     JsonHtml,

@@ -113,7 +113,7 @@ impl Hold {
         format!("{}; this waits, as {}, and happens when {}", effect.trim_end_matches('.'), self.says, self.over)
     }
 
-    /// The same, with what it is that happens then.
+    /// How an effect that waits is told, with what it is that happens then.
     #[must_use]
     pub(crate) fn tells_of(&self, effect: &str, then: &str) -> String {
         format!("{}; this waits, as {}: {then} when {}", effect.trim_end_matches('.'), self.says, self.over)

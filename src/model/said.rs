@@ -78,21 +78,21 @@ impl Reason {
         Self { gate: gate.into(), decision, message: message.into(), ..Self::default() }
     }
 
-    /// The same with the next command.
+    /// This reason with the next command.
     #[must_use]
     pub fn with_next(mut self, next: impl Into<Option<String>>) -> Self {
         self.next = next.into();
         self
     }
 
-    /// The same with what a person does about it.
+    /// This reason with what a person does about it.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<Option<String>>) -> Self {
         self.remedy = remedy.into();
         self
     }
 
-    /// The same with what somebody advises: a command is told from a sentence by the program that it calls.
+    /// This reason with what somebody advises: a command is told from a sentence by the program that it calls.
     #[must_use]
     pub fn with_advice(self, advice: &str) -> Self {
         match PROGRAMS.iter().any(|program| advice.starts_with(program)) {
@@ -101,7 +101,7 @@ impl Reason {
         }
     }
 
-    /// The same with these commands of this program in the place of any other, behind what it says beside.
+    /// This reason with these commands of this program in the place of any other, behind what it says beside.
     #[must_use]
     pub fn with_calls(mut self, calls: impl IntoIterator<Item = Call>) -> Self {
         let own = self.calls.len();
@@ -150,14 +150,14 @@ impl Reason {
         self.or = steps.collect();
     }
 
-    /// The same about an object.
+    /// This reason about an object.
     #[must_use]
     pub fn of(mut self, object: &Key) -> Self {
         self.object = Some(object.clone());
         self
     }
 
-    /// The same about so many Machines.
+    /// This reason about so many Machines.
     #[must_use]
     pub const fn with_machines(mut self, machines: Option<u64>) -> Self {
         self.about.machines = machines;
@@ -194,7 +194,7 @@ impl Finding {
         Self { id: id.into(), object, message: message.into(), gate: None, about: About::default() }
     }
 
-    /// The same about a field of it.
+    /// This finding about a field of its object.
     #[must_use]
     pub fn at(mut self, path: impl ToString) -> Self {
         self.about.path = Some(path.to_string());

@@ -65,7 +65,7 @@ pub struct NextWrite {
     pub path: String,
     /// What a change of it does from then on.
     pub effect: Effect,
-    /// The same in a sentence.
+    /// What the next write does, in a sentence.
     pub message: String,
 }
 

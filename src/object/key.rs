@@ -64,13 +64,13 @@ impl Key {
         Self::from(Identity { group: group.into(), kind: kind.into(), namespace, name: name.into() })
     }
 
-    /// The same with another name.
+    /// This key with another name.
     #[must_use]
     pub fn with_name(&self, name: impl Into<String>) -> Self {
         self.sibling(self.kind.as_str(), name)
     }
 
-    /// The same in another namespace, or in none.
+    /// This key in another namespace, or in none.
     #[must_use]
     pub fn in_namespace(&self, namespace: Option<String>) -> Self {
         Self::of(self.group.as_str(), self.kind.as_str(), namespace, self.name.as_str())

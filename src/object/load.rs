@@ -232,7 +232,7 @@ impl Object {
         }
     }
 
-    /// The same object, as it stands on a line of another stream word for word.
+    /// This object, as it stands on a line of another stream word for word.
     pub(super) fn at_line(&self, line: usize) -> Self {
         Self { line, ..self.clone() }
     }

@@ -43,8 +43,8 @@ impl Object {
         self.tree(None)
     }
 
-    /// The same with every part that is equal to another side of the object shared with it, where nobody has read it before. Of what both
-    /// texts say in the same words, one is read.
+    /// The whole content as a tree that shares every part with another side of the object that is equal there, where nobody has read it
+    /// before. Of what both texts say in one and the same words, one is read.
     ///
     /// # Errors
     /// When the text is not what Kubernetes reads.
@@ -65,7 +65,7 @@ impl Object {
         self.tree(other.value().ok().as_deref())
     }
 
-    /// The same for one look: what nobody has read before is not kept either.
+    /// The whole content as a tree, for one look: what nobody has read before is not kept either.
     ///
     /// # Errors
     /// When the text is not what Kubernetes reads.
@@ -85,8 +85,8 @@ impl Object {
         }
     }
 
-    /// The same object, kept from one judgement to the next in the place of what it was before, with which it shares what did not change.
-    /// Its copies share what [`Self::form`] makes of it.
+    /// This object, kept from one judgement to the next in the place of what it was before, with which it shares what did not change. Its
+    /// copies share what [`Self::form`] makes of it.
     #[must_use]
     #[cfg(feature = "serve")]
     pub(crate) fn kept(mut self, before: Option<&Self>) -> Self {
@@ -96,7 +96,7 @@ impl Object {
         Self { form: Some(Form::default()), ..self }
     }
 
-    /// The same object with another content, in which nothing is left of what it was.
+    /// This object with another content, in which nothing is left of what it was.
     #[must_use]
     pub(crate) fn with_tree(self, value: Value) -> Self {
         Self {

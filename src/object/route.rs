@@ -37,7 +37,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// The same place as a path.
+    /// This place as a path.
     pub(crate) fn to_path(self) -> Path {
         match self {
             Self::At(path) => path.clone(),

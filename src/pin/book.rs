@@ -140,7 +140,7 @@ impl Book {
         self.pins.iter().find(|pin| pin.name == name)
     }
 
-    /// The same with the values in hand that one of the keys opens.
+    /// This book with the values in hand that one of the keys opens.
     #[must_use]
     pub fn opened(self, keys: &Keys) -> Self {
         Self { pins: self.pins.into_iter().map(|pin| pin.opened(keys)).collect(), ..self }

@@ -123,7 +123,7 @@ impl Pin {
         }
     }
 
-    /// The same with a seal in the place of its value.
+    /// This pin with a seal in the place of its value.
     #[must_use]
     pub fn sealed(self) -> Self {
         let seal = |text: &str| seal(text, &format!("{}|{}|{}", self.name, self.source, self.time));
@@ -131,7 +131,7 @@ impl Pin {
         Self { value: seal(&self.value), secret: true, over, clear: Clear::of(&self.value), ..self }
     }
 
-    /// The same pin, with its secret value encrypted to those who may have it back. Without recipients it stays as it is.
+    /// This pin, with its secret value encrypted to those who may have it back. Without recipients it stays as it is.
     ///
     /// # Errors
     /// When one of the recipients is none of age.
@@ -144,7 +144,7 @@ impl Pin {
         }
     }
 
-    /// The same pin with its value in hand, where one of the keys opens it. What its seal does not recognise is not its value.
+    /// This pin with its value in hand, where one of the keys opens it. What its seal does not recognise is not its value.
     #[must_use]
     pub fn opened(self, keys: &Keys) -> Self {
         let value = self.encrypted.as_deref().and_then(|text| keys.open(text));
@@ -160,7 +160,7 @@ impl Pin {
         self.over.as_deref().is_some_and(|over| over == said || recognises(over, said))
     }
 
-    /// The same pin with who wrote it and under which policy.
+    /// This pin with who wrote it and under which policy.
     #[must_use]
     pub fn signed(self, by: Option<String>, policy: &str) -> Self {
         Self { by, policy: Some(policy.to_owned()).filter(|digest| !digest.is_empty()), ..self }

@@ -66,7 +66,7 @@ impl Loaded {
     }
 }
 
-/// The same name as others end it.
+/// The name of a policy as others end it.
 const MISNAMED: &str = "rollgate.yml";
 
 /// Looks for [`FILE_NAME`] in `start` and in each folder above it; the nearest one wins.

@@ -423,14 +423,14 @@ pub struct UserRule(#[cfg_attr(test, schemars(with = "rule::RuleForm"))] pub cra
 /// The JSON Schema of a policy file, for editors.
 pub(crate) const SCHEMA: &str = include_str!("../../schemas/policy.json");
 
-/// The same, read.
+/// The JSON Schema of a policy file, read.
 #[must_use]
 pub(crate) fn schema_json() -> crate::tree::Value {
     // A test reads it.
     serde_json::from_str(SCHEMA).unwrap_or_default()
 }
 
-/// The same, made from the types.
+/// The JSON Schema of a policy file, made from the types.
 #[cfg(test)]
 pub(crate) fn fresh_schema() -> crate::tree::Value {
     let mut schema = schemars::schema_for!(Policy);

@@ -25,7 +25,7 @@ pub(crate) fn needs(key: &Key, object: &Value, is_new: bool, versions: &Versions
     needed(kind(key), key, object, is_new, versions)
 }
 
-/// The same of an object whose kind is at hand.
+/// The places of an object that need a gate, where its kind is at hand.
 #[must_use]
 pub(crate) fn needed(kind: &Kind, key: &Key, object: &Value, is_new: bool, versions: &Versions) -> Vec<Need> {
     let mut out = Vec::new();

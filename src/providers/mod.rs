@@ -1,4 +1,5 @@
-//! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and a line here.
+//! All that is known of providers, a folder each, and the only list of them. Another provider is a folder and two lines here: its
+//! module, and its place in [`PROVIDERS`].
 
 pub(crate) mod aws;
 pub(crate) mod azure;

@@ -13,7 +13,8 @@ pub(super) fn others(
     beside(name, versions, |version, line, old, new| ours(version, text(line, "/kind").unwrap_or_default(), old, new))
 }
 
-/// The same where the rest of the line says more, as what else is there when the webhook looks around (`others`).
+/// How many lines of a recording were asked and answered otherwise, where `ours` needs the rest of the line, as what else is there when the
+/// webhook looks around (`others`).
 pub(super) fn beside(
     name: &str,
     versions: &[&str],

@@ -136,7 +136,7 @@ impl Versions {
         sets
     }
 
-    /// The same versions and one more.
+    /// These versions and one more.
     fn with(&self, name: &str, choice: &Choice) -> Self {
         let mut set = self.clone();
         let list = if choice.is_tried { &mut set.tried } else { &mut set.known };

@@ -111,7 +111,7 @@ const NAMES: [bool; 256] = {
 /// Texts longer than this are rarely names.
 const LONGEST_NAME: usize = 64;
 
-/// The same where some signs may stay.
+/// Whether a text is shown as it is, where some signs may stay.
 fn is_plain_beside(text: &str, stays: fn(char) -> bool) -> bool {
     if text.len() <= LONGEST_NAME && text.bytes().all(|byte| NAMES[usize::from(byte)]) {
         return true;

@@ -119,7 +119,7 @@ pub struct ApprovalReport {
     pub id: Option<String>,
     /// Whether it counts, and if not, why.
     pub standing: Standing,
-    /// The same in a sentence; empty where it counts and lifts everything that holds.
+    /// Why it counts or not, in a sentence; empty where it counts and lifts everything that holds.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Why it was given.

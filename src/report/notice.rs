@@ -316,7 +316,7 @@ pub(super) fn name(kind: &str, namespace: Option<&str>, name: &str) -> String {
     format!("{kind} {place}{name}")
 }
 
-/// The same of a key.
+/// The object of a key as people call it.
 pub(super) fn called(key: &Key) -> String {
     name(&key.kind, key.namespace.as_deref(), &key.name)
 }

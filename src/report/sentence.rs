@@ -124,8 +124,8 @@ fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
     changes.first().map_or(pair.waits, |change| change.waits).is_some()
 }
 
-/// The same of an object that is one Machine or stands for one: what it takes by its deletion is that one, and what a change of it takes may be
-/// others.
+/// What becomes of an object that is one Machine or stands for one: what it takes by its deletion is that one, and what a change of it
+/// takes may be others.
 fn of_one(pair: &Pair, effect: Effect, changes: &[&Change]) -> Option<String> {
     let verb = match effect {
         Effect::Rollout => "replaces",

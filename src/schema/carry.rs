@@ -185,7 +185,7 @@ pub(super) fn keys(steps: &[Option<Segment>]) -> Vec<&str> {
     steps.iter().map_while(Option::as_ref).filter_map(key_of).collect()
 }
 
-/// The same item in another list: by the name of its class or its own, else by its place.
+/// The item of another list that stands for this one: by the name of its class or its own, else by its place.
 fn counterpart<'m>(item: &Value, place: usize, models: &'m [Value]) -> Option<&'m Value> {
     let named = ["name", "class"].into_iter().find_map(|key| Some((key, item.get(key)?)));
     match named {

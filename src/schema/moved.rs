@@ -1,6 +1,6 @@
-//! The same object in another API version: what moved, was renamed or changed its form between v1beta1 and v1beta2 of
-//! Cluster API, in both directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13, k0smotron 2.0).
-//! Live objects are brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
+//! One object in another API version: what moved, was renamed or changed its form between v1beta1 and v1beta2 of Cluster API, in both
+//! directions (cluster-api `api/*/v1beta1/conversion.go` since 1.11, CAPRKE2 since 0.22, CAPM3 1.13, k0smotron 2.0). Live objects are
+//! brought into the rendered version by it, so that a chart that moves to v1beta2 shows no change.
 
 use std::sync::LazyLock;
 

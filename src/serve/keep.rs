@@ -13,7 +13,7 @@ use crate::policy::{ApprovalPlace, HistoryPlace, Policy};
 
 /// How often is looked for kinds and versions that came or went, where nothing says so.
 const ROUND: Duration = Duration::from_secs(60);
-/// The same where it could not be looked, and at the soonest where something says so.
+/// How long until it is looked again after a look that failed, and at the soonest where something says so.
 const AGAIN: Duration = Duration::from_secs(2);
 /// How long one look may take.
 const LOOK: Duration = Duration::from_secs(20);

@@ -46,7 +46,7 @@ pub struct Said {
     pub why: Why,
     /// In one line, with the next command; empty where it may go on.
     pub line: String,
-    /// The same as lines that are short enough for warnings, the weightiest first.
+    /// `line` as lines that are short enough for warnings, the weightiest first.
     pub short: Vec<String>,
     /// What whoever writes should know beside it.
     pub warnings: Vec<String>,
@@ -126,7 +126,7 @@ impl Said {
         }
     }
 
-    /// The same, no lighter than this.
+    /// What is said, no lighter than this.
     #[must_use]
     pub fn raised(self, why: Why, line: &str) -> Self {
         if self.why > why || self.why == why && !self.line.is_empty() {
@@ -178,7 +178,7 @@ fn line(reason: &Reason, report: &Report) -> String {
     format!("rollgate {}: {}{more}{next}; digest {}", reason.decision.word(), reason.message, report.digest)
 }
 
-/// The same as several lines: the name of a field may be long, so what becomes of Machines stands before it.
+/// A held write in several lines: the name of a field may be long, so what becomes of Machines stands before it.
 fn short(reason: &Reason, report: &Report) -> Vec<String> {
     let effect = toll(report).map(|toll| format!("{toll}: ")).unwrap_or_default();
     let first = format!("{effect}{}{}", reason.message, more(report));

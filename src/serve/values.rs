@@ -171,7 +171,7 @@ fn publish(setup: &Setup, values: &FluxValues, text: String) -> EntryResult {
     }
 }
 
-/// The same as `rollgate flux values` does, with the template and the place that the policy names.
+/// Publishes as `rollgate flux values` does, with the template and the place that the policy names.
 fn published(
     setup: &Setup,
     values: &FluxValues,

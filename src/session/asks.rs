@@ -31,7 +31,7 @@ use crate::yaml;
 
 /// What a template is told of the API server (helm `pkg/chart/common/capabilities.go`, `Capabilities.APIVersions`).
 const SERVED: &[u8] = b"APIVersions";
-/// The same of its version, which is that of the Helm that renders where nothing is told.
+/// What a template is told of the API server's version, which is that of the Helm that renders where nothing is told.
 const VERSION: &[u8] = b"KubeVersion";
 
 /// What cannot be seen of what is written, as the chart asks about the cluster.
@@ -95,7 +95,7 @@ impl Unseen {
         Self { why, remedy: "render it from a folder".to_owned(), of: None }
     }
 
-    /// The same as what makes a run undecided: `what` is rendered, for `keys`.
+    /// This as what makes a run undecided: `what` is rendered, for `keys`.
     pub(crate) fn unread(&self, what: String, keys: Vec<Key>) -> Unread {
         let remedy = format!("{}, or `unseen: {{inside: warn}}` in the policy", self.remedy);
         Unread { what, why: self.why.clone(), remedy, keys }

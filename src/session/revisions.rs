@@ -43,9 +43,9 @@ pub(crate) struct Trees {
     head: String,
     /// The folder that corresponds to the current one, at the commit where the change left the base.
     old_folder: PathBuf,
-    /// The same in the change.
+    /// The folder that corresponds to the current one, in the change.
     head_folder: PathBuf,
-    /// The same at the tip of the base's branch: what decides stands there.
+    /// The folder that corresponds to the current one, at the tip of the base's branch: what decides stands there.
     folder: PathBuf,
     /// The worktrees themselves.
     old_root: PathBuf,
@@ -136,7 +136,7 @@ impl Trees {
         Ok(trees)
     }
 
-    /// The same without submodules, whose folders are empty then.
+    /// Opens both revisions without submodules, whose folders are empty then.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -158,7 +158,7 @@ impl Trees {
         self.policy_in(told, &self.folder, &self.root)
     }
 
-    /// The same file in the judged revision: it says which releases there are, and decides nothing.
+    /// The policy of the judged revision: it says which releases there are, and decides nothing.
     ///
     /// # Errors
     /// As [`Self::policy`].
@@ -166,7 +166,7 @@ impl Trees {
         self.policy_in(told, &self.head_folder, &self.head_root)
     }
 
-    /// The same file where the change left the base: it says which releases there were.
+    /// The policy where the change left the base: it says which releases there were.
     ///
     /// # Errors
     /// As [`Self::policy`].

@@ -177,7 +177,7 @@ impl Setup {
         pins::file(&self.policy, &self.policy_folder)
     }
 
-    /// The same as the judged change leaves it, where two revisions are compared.
+    /// The store of the pins as the judged change leaves it, where two revisions are compared.
     pub(super) fn pin_file_of_change(&self) -> Option<FileStore> {
         pins::file(&self.policy, self.change_folder.as_ref()?)
     }

@@ -43,7 +43,7 @@ impl Stop {
         }
     }
 
-    /// The same with the file that it is about in front, where the message starts with a line of the stream.
+    /// This stop with the file that it is about in front, where the message starts with a line of the stream.
     #[must_use]
     pub fn about(self, input: &Input) -> Self {
         let message = self.error.to_string();
@@ -54,7 +54,7 @@ impl Stop {
         }
     }
 
-    /// The same with names in its message replaced.
+    /// This stop with names in its message replaced.
     #[must_use]
     pub fn respelt(self, name: impl Fn(&str) -> String) -> Self {
         Self { exit: self.exit, error: anyhow::anyhow!("{}", name(&format!("{:#}", self.error))) }

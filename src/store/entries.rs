@@ -56,7 +56,7 @@ pub(crate) fn of_data<E: DeserializeOwned>(
     read.collect()
 }
 
-/// The same entries for an object.
+/// Entries as the data of an object, each under its id.
 pub(crate) fn data<E: Serialize>(entries: &[E], id: impl Fn(&E) -> &str) -> BTreeMap<String, String> {
     entries.iter().map(|one| (id(one).to_owned(), json!(one).to_string())).collect()
 }

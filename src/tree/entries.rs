@@ -54,13 +54,13 @@ impl Entries {
         }
     }
 
-    /// The same among many. Apart, as few maps have so many and each look would pay for it.
+    /// Where a key stands among many. Apart, as few maps have so many and each look would pay for it.
     #[inline(never)]
     fn by_index(&self, key: &str) -> Option<usize> {
         self.index.as_ref()?.get(key).copied()
     }
 
-    /// The same among the first [`FEW`], by a byte of each key.
+    /// Where a key stands among the first [`FEW`], by a byte of each key.
     fn by_print(&self, key: &str) -> Option<usize> {
         let wanted = u64::from(print(key)) * ONES;
         for (eighth, prints) in self.prints.iter().enumerate() {

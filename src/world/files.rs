@@ -127,7 +127,7 @@ pub fn open(path: &Path, host: &Host, now: Timestamp) -> Result<Opened, FileErro
     open_beside(path, host, now, None)
 }
 
-/// The same; what stands in a stream beside it, too, is not read twice.
+/// Loads a file or folder; what stands in a stream beside it, too, is not read twice.
 ///
 /// # Errors
 /// As [`open`].

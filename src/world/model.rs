@@ -195,7 +195,7 @@ impl Base {
         [&self.objects, &self.hooks, &self.unfinished]
     }
 
-    /// The same, to be changed.
+    /// All that it holds, to be changed.
     pub(super) const fn parts_mut(&mut self) -> [&mut Inventory; 3] {
         [&mut self.objects, &mut self.hooks, &mut self.unfinished]
     }

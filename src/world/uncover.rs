@@ -24,7 +24,7 @@ pub(super) fn is_marked(object: &Object) -> bool {
     !object.is_plain() && matches!(&object.body, Body::Value(value) if holds(value))
 }
 
-/// The same of a value.
+/// Whether a value holds such a mark.
 fn holds(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, value)| may_hold(key) || holds(value)),

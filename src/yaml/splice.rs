@@ -22,8 +22,8 @@ use crate::yaml::twin::Meant;
 pub enum New {
     /// Another value: a string keeps its quotes where they fit, everything else is written on one line.
     Value(Value),
-    /// The same scalar with some spots of its text replaced, in order and without overlap. A string stays a string, unless
-    /// `number` is set: then a plain scalar becomes the number that its new text is.
+    /// This scalar with some spots of its text replaced, in order and without overlap. A string stays a string, unless `number` is set:
+    /// then a plain scalar becomes the number that its new text is.
     Text {
         /// The spots.
         spots: Vec<Spot>,
@@ -74,7 +74,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The same patch for text that begins at byte `base` of the stream.
+    /// This patch for text that begins at byte `base` of the stream.
     #[must_use]
     pub fn since(&self, base: usize) -> Self {
         Self { span: Span::new(self.span.start - base, self.span.end - base), bytes: self.bytes.clone() }
@@ -175,7 +175,8 @@ impl Tree<'_> {
         self.flow.get_or_init(|| self.flows()).get(node.0 as usize) == Some(&true)
     }
 
-    /// The same for every node: collections come before their children, and say where these end.
+    /// Whether the innermost collection around it is written in brackets, for every node: collections come before their children, and say
+    /// where these end.
     fn flows(&self) -> Vec<bool> {
         let mut open: Vec<(u32, bool)> = Vec::new();
         let mut flows = Vec::with_capacity(self.len());

@@ -53,7 +53,7 @@ pub(crate) fn walk(text: &Text<'_>) -> Option<Arena> {
     walk_beside(text, None).map(|(arena, _)| arena)
 }
 
-/// The same beside another document, with what was taken over from there.
+/// Reads a whole document beside another one, and says what was taken over from there; `None` for one that needs the exact reader.
 pub(crate) fn walk_beside<'t>(text: &Text<'_>, twin: Option<Twin<'t>>) -> Option<(Arena, Meant)> {
     if text.odd_breaks {
         return None;

@@ -302,7 +302,7 @@ fn a_snapshot_says_nothing_of_what_it_was_not_asked_for() {
     assert!(ran.stdout.contains("Cluster telco/c and 1 more"), "{}", ran.stdout);
 }
 
-/// The same cluster with the ConfigMap that is left, as Helm wrote it.
+/// A cluster with the ConfigMap that is left, as Helm wrote it.
 fn with_left() -> Cluster {
     let mut cluster = Cluster::with(&capi(), false);
     let left = live(object("v1", "ConfigMap", Some("telco"), "left", Value::Null));

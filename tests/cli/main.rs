@@ -89,7 +89,7 @@ impl Program {
         ran(command, stdin)
     }
 
-    /// The same with more in its environment.
+    /// Runs the program with more in its environment.
     fn run_with(&self, args: &[&str], stdin: &[u8], env: &[(&str, &str)]) -> Ran {
         let mut command = self.command();
         command.args(args).envs(env.iter().copied());

@@ -17,7 +17,7 @@ pub(crate) fn publish(space: &Space, chart: &str) {
     publish_from(space, chart, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/charts").join(chart));
 }
 
-/// The same with a chart that lies elsewhere.
+/// Serves a chart that lies in this folder as source-controller does.
 pub(crate) fn publish_from(space: &Space, chart: &str, folder: &Path) {
     let output = Command::new(space.bench.bin.join("bench"))
         .args(["publish", "--namespace", &space.namespace, "--name", chart, "--out"])

@@ -39,7 +39,7 @@ impl Sort {
         object
     }
 
-    /// The same object with a few places turned.
+    /// An object with a few of its places turned.
     pub(crate) fn turned(&self, dice: &mut Dice, object: &Value) -> Value {
         let mut object = object.clone();
         for _ in 0..=dice.roll(3) {

@@ -36,7 +36,7 @@ impl Server {
         Self::start_under("none", kubeconfig, more)
     }
 
-    /// The same under a policy.
+    /// Starts one under a policy, and waits until it knows the cluster.
     pub(crate) fn start_under(policy: &str, kubeconfig: &Path, more: &[&str]) -> Self {
         let file = |name: &str| certificate(name).to_str().expect("a path").to_owned();
         let (certificate, key) = (file("first.pem"), file("first.key"));
@@ -174,7 +174,7 @@ fn installed(space: &Space, failure_policy: &str) -> (String, PathBuf) {
     installed_with(space, &["--failure-policy", failure_policy])
 }
 
-/// The same with further options of `serve manifests`.
+/// What installs the webhook with these options of `serve manifests`, and a kubeconfig with the rights that come with it.
 pub(crate) fn installed_with(space: &Space, more: &[&str]) -> (String, PathBuf) {
     // Tests that make the same namespace at once would see each other's.
     static ONE: Mutex<()> = Mutex::new(());

@@ -17,7 +17,7 @@ pub(crate) async fn look(stream: &str, kubeconfig: &Path, deadline: Duration) ->
     look_for(RELEASE, stream, kubeconfig, deadline).await
 }
 
-/// The same for another release.
+/// Reads what the stream of this release needs by a kubeconfig.
 pub(crate) async fn look_for(release: &str, stream: &str, kubeconfig: &Path, deadline: Duration) -> WorldRead {
     let bytes = bytes::Bytes::copy_from_slice(stream.as_bytes());
     let rendered = Stream::load(&bytes).expect("a stream");
@@ -57,11 +57,11 @@ pub(crate) fn essence(outcome: &WorldRead) -> String {
 /// What a read came to, beside a read without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
-    /// The same World.
+    /// An equal World.
     Right,
     /// Another World, and it says what is missing: exit 4.
     Undecided,
-    /// The same World but for the provider versions, with a warning: the newest known ones count.
+    /// An equal World but for the provider versions, with a warning: the newest known ones count.
     Assumed,
     /// Another World that looks whole. Never.
     Wrong,

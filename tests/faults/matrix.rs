@@ -310,7 +310,7 @@ pub(crate) fn post_render(bench: &Bench, kubeconfig: &Path, stream: &str) -> (Op
     program(&["post-render"], bench, kubeconfig, stream)
 }
 
-/// The same with another command.
+/// Runs the program itself with a command: its exit code, standard output and standard error.
 pub(crate) fn program(
     command: &[&str],
     bench: &Bench,

@@ -23,7 +23,7 @@ use crate::proxy::{Fault, Plan, Proxy};
 /// So many reviews at least are sent while something is wrong.
 const REVIEWS: usize = 10_000;
 
-/// The same of each fault that comes again and again.
+/// So many reviews at least are sent while each fault that comes again and again is there.
 const ENOUGH: usize = 500;
 
 /// What writers have seen.

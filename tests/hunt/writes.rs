@@ -146,7 +146,7 @@ impl<'s> Player<'s> {
         told
     }
 
-    /// The same with one of its maps or lists emptied, or null in its place.
+    /// An object with one of its maps or lists emptied, or null in its place.
     fn emptied(&mut self, now: &Value) -> Option<Value> {
         let mut places = places(now);
         places.push("/metadata/annotations".to_owned());

@@ -190,7 +190,7 @@ fn other_namespace(sides: &Sides, _: &mut Seed) -> Option<String> {
     differs("", &one, &answer(plain(&other.rendered), &there))
 }
 
-/// The same object in another namespace.
+/// An object in another namespace.
 fn moved(object: &Value, namespace: &str) -> Value {
     let text = object
         .to_string()

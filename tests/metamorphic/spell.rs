@@ -48,7 +48,7 @@ impl Spelling {
     }
 }
 
-/// The same with the keys of every map in another order.
+/// A value with the keys of every map in another order.
 pub(crate) fn shuffled(value: &Value, seed: &mut Seed) -> Value {
     match value {
         Value::Object(map) => {

@@ -89,7 +89,7 @@ fn cluster(name: &str, out: &mut String) {
     }
 }
 
-/// The same text with all clusters in one namespace, where that is asked for: then each review has to do with all of them.
+/// The text with all clusters in one namespace, where that is asked for: then each review has to do with all of them.
 fn placed(text: String) -> String {
     if std::env::var_os("LOAD_ONE_NAMESPACE").is_none() {
         return text;

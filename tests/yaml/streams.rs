@@ -41,7 +41,7 @@ struct Case {
 /// How a case came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// The same objects, or neither reads it.
+    /// Both read equal objects, or neither reads it.
     Same,
     /// Go stops, and so nothing is written; what is read here does not matter.
     GoStops,

@@ -50,7 +50,7 @@ const KNOWN: [&str; 22] = [
 pub(in crate::cli) struct Side {
     /// Every object, beside those that were given from elsewhere.
     pub(in crate::cli) given: Given,
-    /// The same as streams, each with the Kustomization that brings it; none where the folder itself does.
+    /// Those of this repository as streams, each with the Kustomization that brings it; none where the folder itself does.
     pub(in crate::cli) streams: Vec<(Option<Key>, Vec<u8>)>,
     /// The Kustomizations that are rendered.
     pub(in crate::cli) rendered: BTreeSet<Key>,

@@ -25,7 +25,7 @@ const ROOTS: &str = "(?:bin|boot|cdrom|config|data|dev|etc|home|host|lib|lib64|m
 /// Forms that are harmless as a whole, for words of ASCII alone: to them a digit is one of ten, and that is read in a tenth of the time.
 static FORMS: LazyLock<RegexSet> = LazyLock::new(|| forms("[0-9]"));
 
-/// The same for every other word, whose digits are those of any script.
+/// Forms that are harmless as a whole, for every word that is not of ASCII alone: its digits are those of any script.
 static FORMS_OF_ANY: LazyLock<RegexSet> = LazyLock::new(|| forms(r"\d"));
 
 /// The forms with a digit as it is told.

@@ -61,7 +61,7 @@ impl Document {
         Some(Self { tree, style, end: text[bare.len()..].to_owned() })
     }
 
-    /// The same document with another tree.
+    /// This document with another tree.
     pub(crate) fn with(&self, tree: Value) -> Self {
         Self { tree, ..self.clone() }
     }

@@ -25,7 +25,7 @@ impl Redactor {
         }
     }
 
-    /// The same of many objects; one that cannot be read has none.
+    /// Remembers the secrets of many objects; one that cannot be read has none.
     pub(crate) fn learn_all(&mut self, objects: &[&Object]) {
         let secrets = |object: &&Object| Some(self.secrets_of(&object.key, object.value().ok()?.as_ref(), None));
         let found = parallel::map(objects, secrets);

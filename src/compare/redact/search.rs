@@ -27,7 +27,7 @@ impl Redactor {
         found
     }
 
-    /// The same behind escapes.
+    /// Finds secrets behind escapes.
     fn unescape(&self, text: &str, depth: usize, layers: usize, found: &mut Vec<Range<usize>>) {
         let Some(view) = views::unescaped(text).filter(|_| layers > 0) else { return };
         let mut inner = text::secrets(&view.text);

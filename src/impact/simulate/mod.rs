@@ -182,7 +182,7 @@ impl Fleet {
         }
     }
 
-    /// The same of a control plane whose lineup is kept; of other owners nothing.
+    /// One reconcile of a control plane whose lineup is kept; of other owners nothing.
     fn turn_of(&mut self, lineup: &Lineup, strategy: &Strategy, can_make: bool) -> (Vec<Act>, Option<Wait>) {
         let Strategy::OneByOne { surge, sick_first, .. } = strategy else { return (Vec::new(), None) };
         one_by_one::turn(self, lineup, (*surge, *sick_first), can_make)
@@ -213,7 +213,7 @@ impl Fleet {
         self.scale((set, there), strategy, can_make, |fleet, most| set::foremost(fleet, set, *order, most))
     }
 
-    /// The same where nothing was handed to it, its Machines were counted already, and it is known which of them go first.
+    /// Scales a set that nothing was handed to, whose Machines were counted already and of which it is known which go first.
     fn scale(
         &mut self,
         (set, there): (usize, u64),

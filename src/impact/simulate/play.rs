@@ -336,8 +336,8 @@ impl Plays {
     }
 }
 
-/// The same at several paces, and the worst of them: the lowest count and the peak stand for all. What `given` says beside times
-/// counts for each.
+/// Plays a rollout at several paces and gives the worst of them: the lowest count and the peak stand for all. What `given` says beside
+/// times counts for each.
 #[must_use]
 pub fn worst(strategy: &Strategy, fleet: &Fleet, given: Pace) -> Played {
     let at = |pace: Pace| play(strategy, fleet.clone(), Pace { ready: pace.ready, gone: pace.gone, ..given });

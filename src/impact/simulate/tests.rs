@@ -100,7 +100,7 @@ fn a_control_plane_waits_for_what_is_not_healthy() {
     assert_eq!((played.end, played.lowest), (End::Settled, 2));
 }
 
-/// The same Machines, one of which a health check handed to its owner.
+/// These Machines, one of which a health check handed to its owner.
 fn condemned(mut machines: Vec<Standing>, place: usize) -> Vec<Standing> {
     machines[place] = Standing { is_ready: false, is_sick: true, is_condemned: true, ..machines[place].clone() };
     machines

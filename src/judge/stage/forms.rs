@@ -125,7 +125,7 @@ impl<'a> Stage<'a> {
         self.moved(kind, api_version, side, |_| ())
     }
 
-    /// The same, with something done to what was moved that changes nothing of what it says.
+    /// A side of a pair in the superset form, after `after` did something to it that changes nothing of what it says.
     fn moved(&self, kind: &'static Kind, api_version: &str, side: &Value, after: impl FnOnce(&mut Value)) -> Value {
         let make = || {
             let mut made = superset::value(kind, api_version, side, &self.versions);

@@ -37,7 +37,7 @@ impl Reference {
 /// Keys by what they are looked up under.
 pub(super) type Lists<K> = Arc<HashMap<K, Vec<Key>>>;
 
-/// The same, collected once a set of versions or taken from another one.
+/// Keys by what they are looked up under, collected once for a set of versions or taken from another one.
 pub(super) struct Keys<K>(OnceLock<(Cases, Lists<K>)>);
 
 impl<K> Default for Keys<K> {

@@ -25,7 +25,7 @@ pub(super) fn lifted(stage: &Stage<'_>, key: &Key, cluster: &Value) -> Vec<Lifte
     workers.filter(is_its_own).filter_map(|pair| claimed(stage, key, cluster, &pair.key)).collect()
 }
 
-/// The same while the topology controller does nothing for the Cluster.
+/// What a write lets go, kept back because the topology controller does nothing for the Cluster now.
 pub(super) fn held(lifted: Lifted) -> Lifted {
     let because =
         format!("{}; this waits, as the topology controller does nothing for the Cluster now", lifted.because);

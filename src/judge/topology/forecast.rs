@@ -254,8 +254,9 @@ fn normal(stage: &Stage<'_>, part: &ClassPart, spec: &Value) -> Value {
     normal_spec(stage, (word("/kind"), word("/apiVersion")), part.role, spec)
 }
 
-/// The same for a kind and version. A template that is rotated is compared as the API server keeps it, in which an empty map
-/// differs from none; what a conversion goes through first, Go's types hold, and so does what an owner's own mirror compares.
+/// The spec of an object of this kind and version as the dry run compares it. A template that is rotated is compared as the API server
+/// keeps it, in which an empty map differs from none; what a conversion goes through first, Go's types hold, and so does what an owner's
+/// own mirror compares.
 pub(crate) fn normal_spec(stage: &Stage<'_>, (kind, api_version): (&str, &str), role: Role, spec: &Value) -> Value {
     let api = ApiVersion::parse(api_version);
     let mut out = superset_of(stage, (kind, api_version), spec);

@@ -17,8 +17,9 @@ use crate::object::{Key, Path, is_deleting};
 use crate::providers::{machines, typed};
 use crate::tree::Value;
 
-/// Annotations of a group that keep its version as it is; the second one holds those behind it, too.
+/// Annotation of a group that keeps its version as it is.
 pub(super) const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+/// Annotation of a group that keeps its version as it is, and those of the groups behind it too.
 pub(super) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 
 /// What a group of MachineDeployments or the control plane of a Cluster waits for before it gets its version, as a clause with the field that

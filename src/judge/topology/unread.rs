@@ -32,8 +32,8 @@ pub(super) fn clusters(stage: &Stage<'_>, key: &Key, classes: &[Key]) -> Option<
     Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("class/clusters-unread")).saying(because))
 }
 
-/// The same where a class goes: the webhook refuses that while a cluster has it, so a release with clusters of some class counts as the
-/// home of all of its clusters.
+/// Why clusters may have a class that goes, although none was read: the webhook refuses its removal while a cluster has it. A release with
+/// clusters of some class counts as the home of all of its clusters.
 pub(crate) fn clusters_of_deleted(stage: &Stage<'_>, key: &Key) -> Option<String> {
     let is_home = |class: &Key, named: &Key| {
         is_beside(class, named) && (stage.before(named).is_some() || stage.after(named).is_some())

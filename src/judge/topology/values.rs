@@ -29,7 +29,7 @@ pub(crate) fn of_cluster(cluster: &Value, class: &Value) -> Values {
     out
 }
 
-/// The same for one group: its overrides and its own builtin values on top.
+/// The values that patches of one group see: those of its Cluster, with the group's overrides and builtin values on top.
 #[must_use]
 pub(crate) fn of_group(cluster: &Value, class: &Value, values: &Values, group: &Group) -> Values {
     let mut out = values.clone();

@@ -98,7 +98,7 @@ fn fewer(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, wanted: u64
     Some(if wanted == 0 { all } else { impact::fewer(Rollout { replicas: Some(wanted), ..all }, count, wanted) })
 }
 
-/// The same for a group by its name, as both sides of a Cluster have it.
+/// The entry of a group, found by its name on both sides of a Cluster, whose number of Machines falls; `None` where it does not.
 pub(super) fn fewer_of(
     stage: &Stage<'_>,
     key: &Key,
@@ -310,7 +310,7 @@ pub(crate) fn entry_of(
     entry(stage, key, old, &At::of((old, new), word, name), effect, cause)
 }
 
-/// The same with what the topology says of it.
+/// The entry of one group of a Cluster, with what the topology says of it on both sides.
 fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Effect, cause: &str) -> Rollout {
     let At { word, name, .. } = *at;
     let owner = owner(stage, key, cluster, word, name);

@@ -37,7 +37,7 @@ pub struct Foresight {
     pub unread: Vec<Unread>,
     /// What it may do and no mirror computes, where that can reach Machines.
     pub unseen: Vec<Unread>,
-    /// The same in words for the report, with the behaviours that come.
+    /// The upgrade in words for the report: its steps, the behaviours that come, and the next writes that do something else.
     pub upgrade: Upgrade,
     /// How many owners were asked.
     pub asked: usize,

@@ -53,7 +53,7 @@ fn due(assessment: &Assessment) -> impl Iterator<Item = &Vec<Cause>> {
     assessment.units.iter().map(move |unit| if is_read { &unit.before } else { &unit.after })
 }
 
-/// The same by the versions of another stage.
+/// Why each unit of an owner is out of date as it stands, by the versions of this stage.
 pub(super) fn units(stage: &Stage<'_>, pair: &Pair) -> Option<Vec<Vec<Cause>>> {
     Some(due(&judged(stage, pair)?).cloned().collect())
 }

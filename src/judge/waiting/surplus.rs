@@ -25,7 +25,7 @@ pub(super) fn lifted(stage: &Stage<'_>) -> Vec<Lifted> {
     updated.filter(|pair| kind(&pair.key).role == Role::Deployment).filter_map(|pair| of(stage, &pair.key)).collect()
 }
 
-/// The same for one MachineDeployment.
+/// What goes of one MachineDeployment because its write leaves less room while its rollout is paused, or turns it to `OnDelete`.
 fn of(stage: &Stage<'_>, key: &Key) -> Option<Lifted> {
     let (before, after) = (stage.before(key)?, stage.after(key)?);
     let is_paused = after.pointer("/spec/paused") == Some(&Value::Bool(true));

@@ -34,7 +34,7 @@ impl Shape {
     }
 }
 
-/// The same place of another side that was done already.
+/// A place of the other side, which was done already.
 #[derive(Clone, Copy)]
 struct Done<'v> {
     /// What stood there.

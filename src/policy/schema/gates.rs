@@ -105,7 +105,7 @@ pub struct Budget {
     /// Most Machines that all runs of 24 hours may replace or remove without a hold, of all clusters that one history is kept of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_day: Option<u64>,
-    /// The same for each cluster.
+    /// Most Machines of one cluster that all runs of 24 hours may replace or remove without a hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_cluster_and_day: Option<u64>,
     /// Where to note what went out: `configmap/NAME` in the namespace of the release, `configmap/NAMESPACE/NAME` for releases of several

@@ -8,7 +8,7 @@ use crate::tree::Value;
 
 /// Lists of which the order counts for nothing.
 const IN_ANY_ORDER: [&str; 2] = ["/spec/awsLaunchTemplate/additionalSecurityGroups", "/spec/subnets"];
-/// The same of a group of instances; the webhook of a node group compares it in order.
+/// A list of a group of instances in which the order counts for nothing; the webhook of a node group compares it in order.
 const ZONES: &str = "/spec/availabilityZones";
 /// What finds an image where its id is not told.
 const LOOK_UP: [&str; 3] = ["imageLookupFormat", "imageLookupOrg", "imageLookupBaseOS"];
@@ -27,7 +27,7 @@ pub(super) fn takes_as_same(old: &Value, new: &Value, path: &Path) -> bool {
     }
 }
 
-/// The same of a group of instances.
+/// Whether both sides are the same to the controller of a group of instances at a place.
 pub(super) fn takes_as_same_in_a_group(old: &Value, new: &Value, path: &Path) -> bool {
     takes_as_same(old, new, path) || path.starts_with(&["spec", "availabilityZones"]) && is_reordered(old, new, ZONES)
 }

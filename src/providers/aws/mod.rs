@@ -34,7 +34,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Aws), ..Kind::new(group, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         gates: &[(IGNITION, "")],
@@ -84,7 +84,7 @@ static KINDS: &[Kind] = &[
 
 static GATES: &[Gate] = &[Gate { name: IGNITION, usually_on: None, asked_by: &["infrastructure-aws"] }];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "aws",
     title: "Cluster API Provider AWS, with EKS and its node groups.",

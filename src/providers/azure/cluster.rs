@@ -96,7 +96,7 @@ fn as_go(subnet: &mut Map) {
     blank(child(child(subnet, "natGateway"), "ip"), "name", json!(""));
 }
 
-/// The same of the front ends of a load balancer.
+/// What Go writes of the front ends of a load balancer, also where it says nothing.
 fn fronts_as_go(balancer: &mut Map) {
     for front in list_of(balancer, "frontendIPs") {
         blank(front, "name", json!(""));

@@ -42,7 +42,7 @@ fn scales_aso(pool: &Value, mark: Option<&str>) -> bool {
     resources.is_some_and(|all| all.iter().any(says)) || mark.is_some_and(|mark| mark != "aks")
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind { gates: &[(EDGE_ZONE, ""), (INTERNAL_BALANCER, "")], ..known("AzureCluster", Role::InfraCluster) },
     Kind { fixed: Some(&CLUSTER_TEMPLATE), ..known("AzureClusterTemplate", Role::Template) },
@@ -70,7 +70,7 @@ static KINDS: &[Kind] = &[
     },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "azure",
     title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",

@@ -67,7 +67,7 @@ pub(super) fn hardware(text: &str) -> Option<Value> {
     first(text).filter(|read| fits(forms, &forms.hardware, read))
 }
 
-/// The same of its status.
+/// The status of a host as its annotation says it; `None` where the decoder refuses it.
 pub(super) fn status(text: &str) -> Option<Value> {
     let forms = FORMS.as_ref()?;
     first(text).filter(|read| fits(forms, &forms.status, read))

@@ -30,7 +30,7 @@ const fn dispensable(name: &'static str) -> Kind {
     Kind { by_reference: true, ..beside(name) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         webhook: Some(&Hosts),
@@ -52,7 +52,7 @@ static KINDS: &[Kind] = &[
     beside("PreprovisioningImage"),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "bmo",
     title: "The operator of Metal3's hosts, with versions of its own.",

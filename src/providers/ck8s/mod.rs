@@ -28,7 +28,7 @@ static KINDS: &[Kind] = &[
     known(BOOTSTRAP, "CK8sConfigTemplate", Role::Template),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "ck8s",
     title: "Canonical Kubernetes: its control plane, by its mirror, and what its webhooks write; both were run.",

@@ -14,7 +14,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&CloudStack), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("CloudStackCluster", Role::InfraCluster),
     Kind { fixed: Some(&MACHINE), ..known("CloudStackMachine", Role::InfraMachine) },
@@ -25,7 +25,7 @@ static KINDS: &[Kind] = &[
     },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "cloudstack",
     title: "Cluster API Provider CloudStack: its webhooks were run.",

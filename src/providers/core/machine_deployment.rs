@@ -26,7 +26,7 @@ use crate::tree::{Value, json};
 /// What the Go types of a Machine template keep apart.
 const STYLE: Style = Style { keep_empty: &[], drop_zero: &[], keep_blank: &["dataSecretName"] };
 
-/// The same for v1beta1 up to 1.10, where a reference, a failure domain and the id of a provider are pointers.
+/// What the Go types of v1beta1 up to 1.10 keep apart: a reference, a failure domain and the id of a provider are pointers there.
 const OLD_STYLE: Style = Style {
     keep_empty: &["configRef"],
     drop_zero: &[],

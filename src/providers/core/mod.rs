@@ -125,7 +125,7 @@ pub(crate) fn in_hub(role: Role, object: &Value, versions: &Versions) -> Value {
     kind.map_or_else(|| object.clone(), |kind| superset::value(kind, api_version, object, versions))
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         superset: Some(&CLUSTER_FORM),
@@ -172,7 +172,7 @@ static KINDS: &[Kind] = &[
     known(IPAM, "IPAddressClaim", Role::Address),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "core",
     title: "Cluster API itself: Clusters and their classes, workers, health checks, addresses, and what its webhooks do.",

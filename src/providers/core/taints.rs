@@ -18,8 +18,8 @@ pub(crate) fn needs(object: &Value, place: &str, can_have: impl FnOnce() -> bool
     }
 }
 
-/// The same for each group of a topology, or of a class (`core/webhooks/admission/{cluster,clusterclass}.go` validateTopologyTaints,
-/// validateTaints of Cluster API 1.13).
+/// The taints of the control plane and of each group of a topology, or of a class, need their gate too
+/// (`core/webhooks/admission/{cluster,clusterclass}.go` validateTopologyTaints, validateTaints of Cluster API 1.13).
 pub(super) fn needs_of_groups(object: &Value, at: &str, versions: &Versions, need: &mut Need<'_>) {
     let mut of = |place: String| needs(object, &place, || versions.has(&CLASS_TAINTS), need);
     of(format!("{at}.controlPlane.taints"));

@@ -21,7 +21,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Docker), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("DockerCluster", Role::InfraCluster),
     known("DevCluster", Role::InfraCluster),
@@ -39,7 +39,7 @@ static KINDS: &[Kind] = &[
     },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "docker",
     title: "The Docker provider that Cluster API tests itself with, and its in-memory twin.",

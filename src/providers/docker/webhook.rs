@@ -51,7 +51,7 @@ const CONVERTED: Style = Style {
     keep_blank: &[],
 };
 
-/// The same where the template was written in the version that the webhook reads.
+/// What the types keep apart where the template was written in the version that the webhook reads.
 const WRITTEN: Style = Style {
     keep_empty: &["docker", "inMemory", "vm", "node", "apiServer", "etcd", "preLoadImages", "extraMounts"],
     ..CONVERTED

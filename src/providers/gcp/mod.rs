@@ -39,7 +39,7 @@ fn zones(pool: &Value, control_plane: Option<&Value>) -> u64 {
     }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("GCPCluster", Role::InfraCluster),
     Kind { fixed: Some(&OWN_WAY), ..known("GCPClusterTemplate", Role::Template) },
@@ -63,7 +63,7 @@ static KINDS: &[Kind] = &[
     },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "gcp",
     title: "Cluster API Provider GCP, with clusters that GKE manages: its webhooks were run.",

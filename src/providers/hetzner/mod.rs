@@ -19,7 +19,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Hetzner), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("HetznerCluster", Role::InfraCluster),
     Kind { fixed: Some(&fixed::CLUSTER_TEMPLATE), ..known("HetznerClusterTemplate", Role::Template) },
@@ -32,7 +32,7 @@ static KINDS: &[Kind] = &[
     known("HetznerBareMetalRemediationTemplate", Role::Template),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "hetzner",
     title: "Cluster API Provider Hetzner, by its pack and its webhooks, which were run.",

@@ -9,7 +9,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&SchemaAlone), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("IonosCloudCluster", Role::InfraCluster),
     known("IonosCloudClusterTemplate", Role::Template),
@@ -17,7 +17,7 @@ static KINDS: &[Kind] = &[
     known("IonosCloudMachineTemplate", Role::Template),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "ionoscloud",
     title: "Cluster API Provider IONOS Cloud, by its packs and its schemas, which were run: it has no webhook.",

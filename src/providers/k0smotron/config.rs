@@ -36,7 +36,7 @@ const STYLE: Style = Style {
     drop_zero: &["useSystemHostname", "preInstalledK0s", "enabled", "serverNodePort", "tunnelingNodePort"],
     keep_blank: &[],
 };
-/// The same where Go writes it down: only pointers can be empty.
+/// What the types keep apart where Go writes the configuration down: only pointers can be empty.
 const WRITTEN: Style = Style {
     keep_empty: &["ignition", "customUserDataRef", "contentFrom", "secretRef", "configMapRef", "secretMetadata"],
     ..STYLE
@@ -81,7 +81,7 @@ fn held(spec: Option<&Value>) -> Value {
     out
 }
 
-/// The same as it is said, without what is filled in where nothing is.
+/// A configuration as it is said, without the cluster's own and without what is filled in where nothing is.
 fn said(spec: Option<&Value>) -> Value {
     let mut out = spec.filter(|spec| spec.is_object()).cloned().unwrap_or_else(|| json!({}));
     if let Some(map) = out.as_object_mut() {

@@ -69,7 +69,7 @@ static KINDS: &[Kind] = &[
     },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "k0smotron",
     title: "k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.",

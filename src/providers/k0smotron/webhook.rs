@@ -11,7 +11,7 @@ use crate::tree::{Value, json};
 
 /// Id of everything that is refused here.
 const RULE: RuleId = RuleId::of("k0s/rejected");
-/// The same of a control plane that runs as Pods.
+/// Id of everything that is refused here of a control plane that runs as Pods.
 const HOSTED: RuleId = RuleId::of("k0smotron/rejected");
 /// A configuration of the cluster that says no kind.
 const UNTYPED: RuleId = RuleId::of("k0s/untyped");

@@ -53,7 +53,7 @@ pub(super) fn zeros(config: &mut Value) {
     source(config.pointer_mut("/provisioner/customUserDataRef"));
 }
 
-/// The same of one content.
+/// Writes the names and keys that Go cannot leave out into the sources of one content.
 fn source(content: Option<&mut Value>) {
     let Some(content) = content else { return };
     for name in SOURCES {

@@ -43,7 +43,8 @@ pub(crate) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> V
     if init.is_empty() { Vec::new() } else { init.into_iter().chain(joined).map(cause).collect() }
 }
 
-/// The same, for each config and each content of an owner once a run. What older versions compare stands in more places.
+/// Why the config of a Machine is out of date, found once a run for each config and each content of an owner. What older versions compare
+/// stands in more places.
 #[must_use]
 pub(crate) fn outdated_once(member: &Member, owner: &Value, versions: &Versions, compared: &Compared) -> Vec<Cause> {
     let find = || outdated(member, owner, versions);

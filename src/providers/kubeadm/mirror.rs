@@ -128,7 +128,7 @@ fn outdated(member: &Member, owner: &Value, versions: &Versions, now: Timestamp)
     outdated_by(member, owner, kcp_config::outdated(member, owner, versions), now)
 }
 
-/// The same where it is known what of its config is out of date.
+/// The reasons why a Machine is out of date, where those of its config are known.
 fn outdated_by(member: &Member, owner: &Value, config: Vec<Cause>, now: Timestamp) -> Vec<Cause> {
     let mut causes = Vec::new();
     causes.extend(rollout_before(member, owner, now));
@@ -310,7 +310,7 @@ pub(crate) fn derived_creation(owner: &Value, now: Timestamp) -> String {
     derived_creation_by(owner, "/spec/rollout/after", now)
 }
 
-/// The same where the time to roll after stands elsewhere.
+/// When a derived Machine was made, where the time to roll after stands at the pointer `clock`.
 pub(crate) fn derived_creation_by(owner: &Value, clock: &str, now: Timestamp) -> String {
     let own = text(owner, "/metadata/creationTimestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok());
     let after = text(owner, clock).and_then(|stamp| stamp.parse::<Timestamp>().ok());

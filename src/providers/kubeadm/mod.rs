@@ -74,7 +74,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&KubeadmWebhooks), ..Kind::new(group, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         owner: Some(&OWNER),
@@ -108,7 +108,7 @@ static KINDS: &[Kind] = &[
 static GATES: &[Gate] =
     &[Gate { name: IGNITION, usually_on: None, asked_by: &["bootstrap-kubeadm", "control-plane-kubeadm"] }];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "kubeadm",
     title: "The kubeadm bootstrap and control plane providers, which are released with Cluster API.",

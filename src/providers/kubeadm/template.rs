@@ -18,7 +18,7 @@ const CONVERTED: Style = Style {
     keep_blank: STYLE.keep_blank,
 };
 
-/// The same where the template was written as v1beta2.
+/// What the types keep apart where the template was written as v1beta2: more empty lists and maps stay.
 const WRITTEN: Style = Style {
     keep_empty: &["taints", "extraEnvs", "controlPlane", "valueFrom", "featureGates", "partitions", "filesystems"],
     ..CONVERTED

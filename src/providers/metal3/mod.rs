@@ -43,7 +43,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Metal3), hosts: Some(HOST), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("Metal3Cluster", Role::InfraCluster),
     known("Metal3ClusterTemplate", Role::Template),
@@ -64,7 +64,7 @@ static KINDS: &[Kind] = &[
     Kind { webhook: Some(&Claims), ..Kind::new(ADDRESSES, "IPClaim", Role::Address) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "metal3",
     title: "Metal3: bare metal hosts as Machines.",

@@ -15,7 +15,7 @@ static KINDS: &[Kind] = &[
     Kind { webhook: Some(&SchemaAlone), ..Kind::new(BOOTSTRAP, "MicroK8sConfigTemplate", Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "microk8s",
     title: "MicroK8s, by its pack and its schemas, which were run.",

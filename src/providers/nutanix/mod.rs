@@ -15,7 +15,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&SchemaAlone), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("NutanixCluster", Role::InfraCluster),
     known("NutanixClusterTemplate", Role::Template),
@@ -24,7 +24,7 @@ static KINDS: &[Kind] = &[
     known("NutanixMachineTemplate", Role::Template),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "nutanix",
     title: "Cluster API Provider Nutanix, by its packs and its schemas.",

@@ -18,7 +18,7 @@ static KINDS: &[Kind] = &[
     known(BOOTSTRAP, "OpenshiftAssistedConfigTemplate", Role::Template),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "openshift",
     title: "OpenShift by the assisted installer, by its packs, its schemas and its webhook, which were run.",

@@ -22,7 +22,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&OpenStack), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("OpenStackCluster", Role::InfraCluster),
     known("OpenStackClusterTemplate", Role::Template),
@@ -34,7 +34,7 @@ static KINDS: &[Kind] = &[
     known("OpenStackServer", Role::Other),
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "openstack",
     title: "Cluster API Provider OpenStack.",

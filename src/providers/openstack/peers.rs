@@ -12,7 +12,7 @@ use crate::tree::Value;
 /// The rules for all nodes.
 const ALL_NODES: &str = "allNodesSecurityGroupRules";
 
-/// The same under their name of v1beta2.
+/// The rules for all nodes under their name of v1beta2.
 const CLUSTER_NODES: &str = "clusterNodesSecurityGroupRules";
 
 /// Whom a rule of the security groups is about: managed groups, another group, or addresses. Up to 0.14 only the rules for all

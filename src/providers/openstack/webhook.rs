@@ -146,7 +146,7 @@ fn is_free(kind: &str, place: &Path, versions: &Versions) -> bool {
     }
 }
 
-/// The same of a cluster, by the keys below its spec.
+/// Whether the webhook lets a field of a cluster change, by the keys below its spec.
 fn is_free_of_cluster(keys: &[&str], versions: &Versions) -> bool {
     match keys {
         ["identityRef" | "bastion" | "controlPlaneAvailabilityZones" | "controlPlaneOmitAvailabilityZone", ..] => true,

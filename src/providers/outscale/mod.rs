@@ -13,7 +13,7 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Outscale), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("OscCluster", Role::InfraCluster),
     Kind { fixed: Some(&fixed::TEMPLATE), ..known("OscClusterTemplate", Role::Template) },
@@ -21,7 +21,7 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&fixed::TEMPLATE), ..known("OscMachineTemplate", Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "outscale",
     title: "Cluster API Provider Outscale, by its packs and its webhooks, which were run.",

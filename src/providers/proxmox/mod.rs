@@ -27,7 +27,7 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&fixed::TEMPLATE), ..known("ProxmoxMachineTemplate", Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "proxmox",
     title: "Cluster API Provider Proxmox, by its packs and its webhooks, which were run.",

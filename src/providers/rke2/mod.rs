@@ -56,7 +56,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Rke2Webhooks), ..Kind::new(group, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         owner: Some(&OWNER),
@@ -69,7 +69,7 @@ static KINDS: &[Kind] = &[
     Kind { refers: true, ..known(BOOTSTRAP, CONFIG_TEMPLATE, Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "rke2",
     title: "Cluster API Provider RKE2: its control plane and its bootstrap configs.",

@@ -22,7 +22,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&TalosWebhooks), ..Kind::new(group, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind {
         keeps: 1,
@@ -35,7 +35,7 @@ static KINDS: &[Kind] = &[
     Kind { fixed: Some(&OWN_WAY), ..known(BOOTSTRAP, "TalosConfigTemplate", Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "talos",
     title: "Talos: its control plane, which was read, and its bootstrap configs, whose webhooks were run.",

@@ -18,14 +18,14 @@ const fn known(name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&Tinkerbell), ..Kind::new(INFRASTRUCTURE, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known("TinkerbellCluster", Role::InfraCluster),
     known("TinkerbellMachine", Role::InfraMachine),
     Kind { fixed: Some(&fixed::TEMPLATE), ..known("TinkerbellMachineTemplate", Role::Template) },
 ];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "tinkerbell",
     title: "Cluster API Provider Tinkerbell, by its packs and its webhooks, which were run.",

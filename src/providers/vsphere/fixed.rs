@@ -50,7 +50,7 @@ const VSPHERE: Style = Style {
     keep_blank: &["apiGroup", "failureDomain", "hostname", "providerID", "template", "useDomains", "useRoutes"],
 };
 
-/// The same where the webhook that fills in writes the object anew: empty lists and maps are lost there.
+/// What the types keep apart where the webhook that fills in writes the object anew: empty lists and maps are lost there.
 const VSPHERE_WRITTEN: Style = Style {
     keep_empty: &["dhcp4Overrides", "dhcp6Overrides", "hosts", "namingStrategy"],
     drop_zero: VSPHERE.drop_zero,

@@ -28,7 +28,7 @@ pub(super) fn lose(key: &Key, object: &mut Value) {
     }
 }
 
-/// The same of a Machine.
+/// Takes out of a Machine what a version cannot hold.
 fn machine(spec: &mut Map, is_supervisor: bool) {
     remove(spec, "failureDomain", Value::is_string);
     remove(spec, "namingStrategy", |naming| naming.is_object() && text(naming, "/template").is_none_or(str::is_empty));
@@ -37,7 +37,7 @@ fn machine(spec: &mut Map, is_supervisor: bool) {
     }
 }
 
-/// The same of a virtual machine.
+/// Takes out of a virtual machine what a version cannot hold, and spells its timeout as Go does.
 fn virtual_machine(spec: &mut Map) {
     if let Some(network) = spec.get_mut("network").and_then(Value::as_object_mut) {
         remove(network, "preferredAPIServerCidr", Value::is_string);

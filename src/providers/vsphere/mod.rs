@@ -29,7 +29,7 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&VSphere), ..Kind::new(group, name, role) }
 }
 
-/// The kinds.
+/// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
     Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
@@ -66,7 +66,7 @@ static KINDS: &[Kind] = &[
 
 static GATES: &[Gate] = &[Gate { name: NETWORKS, usually_on: None, asked_by: &["infrastructure-vsphere"] }];
 
-/// The provider.
+/// All that is known of this provider.
 pub(crate) static PROVIDER: Provider = Provider {
     name: "vsphere",
     title: "Cluster API Provider vSphere, with a second group of kinds in supervisor mode.",

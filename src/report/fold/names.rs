@@ -48,7 +48,7 @@ pub(super) struct Names<'r> {
     of_owner: HashMap<&'r Key, &'r str>,
     /// Templates with a new name: namespace, old and new name, to the template.
     renamed: HashMap<(Option<&'r str>, &'r str, &'r str), &'r ObjectReport>,
-    /// The same by their keys, each with the owner whose reference moves to it, where one does.
+    /// Templates with a new name by their keys, each with the owner whose reference moves to it, where one does.
     templates: HashMap<Key, (&'r ObjectReport, Option<&'r ObjectReport>)>,
     /// Every object that is spoken of, by how people call it.
     called: HashMap<String, Key>,
@@ -155,7 +155,7 @@ impl<'r> Names<'r> {
         Some((self.own(self.called.get(called)?), rest))
     }
 
-    /// The same where the report may speak of the object in this sentence only, of which nothing but its name counts then.
+    /// The object that a sentence begins with, where the report may speak of it in this sentence only: then nothing but its name counts.
     pub(super) fn named<'t>(&self, text: &'t str) -> Option<(Own<'r>, &'t str)> {
         self.subject(text).or_else(|| {
             let (called, rest) = called(text).filter(|(_, rest)| rest.starts_with(','))?;
@@ -236,7 +236,7 @@ impl<'r> Own<'r> {
         replaced(text, &marks)
     }
 
-    /// The same for every text of a value.
+    /// The pattern of a value: of every text in it.
     pub(super) fn pattern_of(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::from(self.pattern(text)),
@@ -345,7 +345,7 @@ impl<'r> Crowd<'r> {
         self.shared.iter().fold(pattern.to_owned(), |text, (mark, name)| text.replace(mark, name))
     }
 
-    /// The same for every text of a value.
+    /// A value of patterns as it is shown: every text in it.
     pub(super) fn shown_value(&self, pattern: &Value) -> Value {
         match pattern {
             Value::String(text) => Value::from(self.shown(text)),

@@ -56,7 +56,7 @@ pub(crate) struct ChangeGroup<'r> {
 /// The two sides of a change.
 #[derive(Debug)]
 pub(crate) enum Sides<'r> {
-    /// The same everywhere, but for names that are each object's own.
+    /// Equal everywhere, but for names that are each object's own.
     Same {
         /// Value before; absent where there was none.
         before: Option<Value>,

@@ -61,7 +61,7 @@ struct Sentence<'r> {
     own: Option<Own<'r>>,
     /// The rest, as it is compared.
     pattern: String,
-    /// The same without the values of the change that it names, which may be each object's own.
+    /// `pattern` without the values of the change that it names, which may be each object's own.
     loose: String,
     /// Machines that it counts.
     machines: u64,

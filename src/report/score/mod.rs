@@ -150,7 +150,7 @@ pub(crate) struct ScoreReport {
     pub told: u64,
     /// Those of them that came true.
     pub came_true: u64,
-    /// The same owner by owner.
+    /// What was foretold and what came, owner by owner.
     pub owners: Vec<ScoreOwner>,
     /// What came otherwise.
     pub misses: Vec<ScoreMiss>,

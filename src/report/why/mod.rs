@@ -131,7 +131,7 @@ pub(crate) struct WhyRollout {
 pub(crate) struct WhyField {
     /// Its place in the owner, in the names of the newest API version.
     pub path: String,
-    /// The same with the way into documents that stand in strings, to the first place that differs.
+    /// That place with the way into documents that stand in strings, to the first place that differs.
     pub place: String,
     /// What the Machines were made of.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -55,7 +55,7 @@ impl Artifact {
         }
     }
 
-    /// The same, served at another address.
+    /// This artifact, served at another address.
     #[must_use]
     pub(crate) fn at(self, address: &str) -> Self {
         let path = self.url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);

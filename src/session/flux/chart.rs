@@ -309,8 +309,8 @@ fn about(chart: &Path) -> anyhow::Result<Value> {
 }
 
 impl Chart {
-    /// The same with a mark behind its version, as Flux adds one. Where the true mark is not known it is made from what the chart
-    /// holds: another one whenever that changes, as the true one would be.
+    /// This chart with a mark behind its version, as Flux adds one. Where the true mark is not known it is made from what the chart holds:
+    /// another one whenever that changes, as the true one would be.
     fn marked(self, known: &Option<String>, tree: Tree<'_>) -> anyhow::Result<Self> {
         let Some(name) = self.name.clone() else {
             bail!("Flux changes the version of this chart, which an archive cannot be given here; unpack it");
@@ -328,7 +328,7 @@ impl Chart {
         Ok(Self { path, name: Some(name), _copy: Some(copy) })
     }
 
-    /// The same with other files of the source for its values (source-controller `internal/helm/chart/builder_local.go`).
+    /// This chart with other files of the source for its values (source-controller `internal/helm/chart/builder_local.go`).
     fn with_values(self, source: &Source, root: &Path, tree: Tree<'_>) -> anyhow::Result<Self> {
         let mut merged = crate::flux::tree::map();
         for file in &source.values_files {

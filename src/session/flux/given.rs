@@ -57,7 +57,7 @@ impl Live {
         Ok(Self { cluster, deadline, known: RefCell::default(), artifacts: None })
     }
 
-    /// The same with another address of source-controller: inside of a cluster its Service has a name that nobody knows outside.
+    /// This cluster with another address of source-controller: inside of a cluster its Service has a name that nobody knows outside.
     #[must_use]
     pub(crate) fn served_at(self, address: Option<String>) -> Self {
         Self { artifacts: address, ..self }

@@ -25,7 +25,7 @@ use crate::yaml;
 pub(crate) struct Rendered {
     /// The stream.
     pub bytes: Bytes,
-    /// The same without the definitions of its chart's `crds`, which are no part of the release.
+    /// The stream without the definitions of its chart's `crds`, which are no part of the release.
     pub manifests: Bytes,
     /// Those definitions, where Flux writes any, by their names.
     pub definitions: BTreeMap<String, Bytes>,

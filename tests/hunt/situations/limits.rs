@@ -106,7 +106,7 @@ fn of_group(seed: &mut Seed, groups: &[String]) -> Vec<Edit> {
     }
 }
 
-/// The same of a Cluster with a topology, or of its class alone.
+/// What is edited of a Cluster with a topology, or of its class alone.
 fn of_topology(seed: &mut Seed) -> Vec<Edit> {
     let whose = *seed.pick(&["controlPlane", "workers/machineDeployments/0"]);
     let group = "/spec/topology/workers/machineDeployments/0";

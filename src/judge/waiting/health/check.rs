@@ -52,7 +52,7 @@ impl Ailment {
         Self { says, depends: true, due: None }
     }
 
-    /// The same one as of a state that counts only after some seconds.
+    /// This ailment as one of a state that counts only after `timeoutSeconds`, counted from `since`.
     fn lasting(mut self, wanted: &Value, since: Option<&str>, now: Timestamp) -> Self {
         let seconds = number(wanted, "/timeoutSeconds").unwrap_or(0);
         self.due =

@@ -37,7 +37,7 @@ fn refused_beside(version: &str, name: &str, sides: (Option<&Value>, &Value), ho
     refusals.into_iter().map(|refusal| refusal.path.to_string()).collect()
 }
 
-/// The same of a spec, with nothing around.
+/// The places that refuse a spec under a version, with nothing around.
 fn refused(version: &str, name: &str, old: Option<Value>, new: Value) -> Vec<String> {
     let whole = |spec: Value| json!({ "spec": spec });
     let (old, new) = (old.map(whole), whole(new));

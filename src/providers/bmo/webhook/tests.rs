@@ -12,7 +12,7 @@ fn refused(version: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     refused_as(version, old, &new)
 }
 
-/// The same of a host with a name and a namespace of its own.
+/// The places that refuse a write under a version, of a host with a name and a namespace of its own.
 fn refused_as(version: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
     let [namespace, name] = ["/metadata/namespace", "/metadata/name"].map(|at| text(new, at));
     let key = Key::new("metal3.io/v1alpha1", "BareMetalHost", namespace, name.unwrap_or_default());
