@@ -20,10 +20,58 @@ pub(crate) struct Applier<'a> {
     /// Whether what it wrote by patches before counts as applied (helm moves its `Update` entries when a release
     /// changes its way of writing, and when it adopts; client-go `csaupgrade`).
     pub(crate) adopts_updates: bool,
-    /// Another manager whose updates it takes over before it applies.
-    pub(crate) migrates: Option<&'a str>,
+    /// Whose fields it makes its own with an apply.
+    pub(crate) takes: Takes,
     /// Whether it takes fields from other managers.
     pub(crate) force: bool,
+}
+
+/// Annotation in which `kubectl apply` keeps what it applied last.
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The field manager of Flux's Kustomizations.
+pub(crate) const KUSTOMIZE: &str = "kustomize-controller";
+
+/// Whose fields an applier makes its own, beside what it applied before, so that what it no longer sends of them goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// Nobody's.
+    Nothing,
+    /// Those of whoever wrote as `kubectl apply` does: it owns the annotation with what was applied last (kubectl `pkg/cmd/apply/apply.go`,
+    /// `migrateToSSAIfNecessary`, which Argo CD calls too; gitops-engine `pkg/sync/common/types.go` for the name).
+    ClientSide,
+    /// Those that kubectl wrote in any way, by hand too, and whoever wrote before the first apply (kustomize-controller
+    /// `internal/controller/kustomization_controller.go`, `apply`; fluxcd/pkg `ssa/patch.go`, `matchFieldManager`: names that begin so). An object
+    /// that says `ssa: Merge` is left out.
+    Kubectl,
+}
+
+impl Takes {
+    /// Whether an entry becomes the applier's own.
+    fn takes(self, entry: &Ownership) -> bool {
+        const CLIENT_SIDE: &str = "kubectl-client-side-apply";
+        const BEFORE: &str = "before-first-apply";
+        let is_update = entry.operation != "Apply";
+        match self {
+            Self::Nothing => false,
+            Self::ClientSide => entry.manager == CLIENT_SIDE || is_update && says_last_applied(&entry.fields),
+            Self::Kubectl => {
+                let is_own = entry.manager == KUSTOMIZE || entry.manager.starts_with(BEFORE);
+                entry.manager.starts_with("kubectl") || is_update && is_own
+            }
+        }
+    }
+}
+
+/// Whether a set of fields has the annotation with what was applied last.
+fn says_last_applied(fields: &FieldSet) -> bool {
+    let places = ["metadata", "annotations", LAST_APPLIED];
+    places.iter().try_fold(fields, |set, key| set.below.get(&Step::Field((*key).to_owned()))).is_some()
+}
+
+/// Whether an object says that Flux leaves the fields of others alone.
+fn says_merge(object: &Value) -> bool {
+    let told = object.pointer("/metadata/annotations/kustomize.toolkit.fluxcd.io~1ssa").and_then(Value::as_str);
+    told.is_some_and(|told| told.eq_ignore_ascii_case("merge"))
 }
 
 /// What an apply keeps of what another version of the object leaves out: nulls, and lists without items (structured-merge-diff v6
@@ -76,6 +124,10 @@ pub(crate) fn apply_owned(
     keeps: Keeps,
 ) -> Applied {
     let rendered = merge::pruned(read.clone());
+    let applier = match applier.takes {
+        Takes::Kubectl if says_merge(live) || says_merge(&rendered) => Applier { takes: Takes::Nothing, ..applier },
+        _ => applier,
+    };
     let (mine, others): (Vec<Ownership>, Vec<Ownership>) =
         owners.into_iter().partition(|entry| is_mine(entry, applier));
     let root = Place::Root(spec);
@@ -94,7 +146,7 @@ pub(crate) fn apply_owned(
     let merged = left.unwrap_or(merged);
     if !applier.force {
         // Fields of the former manager become its own only after the first apply, which conflicts with them like with any other.
-        let former = mine.iter().filter(|entry| applier.migrates == Some(entry.manager.as_str()));
+        let former = mine.iter().filter(|entry| applier.takes.takes(entry));
         let last = last_applied(live, &rendered, applier.manager);
         // What is sent as null is another value than the one that is there; a conversion drops it, and lists without items.
         let with_nulls = (*sent != rendered).then(|| self::merged(live, sent, root));
@@ -128,7 +180,7 @@ pub(crate) fn before_first_apply(live: &Value, spec: Option<&SchemaNode>) -> Own
 /// Whether an entry is what this applier applied before.
 pub(crate) fn is_mine(entry: &Ownership, applier: Applier<'_>) -> bool {
     let own = entry.manager == applier.manager && (entry.operation == "Apply" || applier.adopts_updates);
-    entry.subresource.is_empty() && (own || applier.migrates == Some(entry.manager.as_str()))
+    entry.subresource.is_empty() && (own || applier.takes.takes(entry))
 }
 
 /// Two values of one place as one; the new one wins where both say something.

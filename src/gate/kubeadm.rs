@@ -68,9 +68,6 @@ static GATE: Fault = Fault {
     says: "kubeadm gets the feature gate ControlPlaneKubeletLocalMode, which it does not know any more, so no new Machine joins",
 };
 
-/// The same gate, where it is written in the object.
-const WRITTEN: &str = "/spec/kubeadmConfigSpec/clusterConfiguration/featureGates/ControlPlaneKubeletLocalMode";
-
 /// A reason for each control plane of kubeadm that gets a version to which it cannot roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
@@ -110,16 +107,7 @@ impl Step {
     }
 
     fn faults(&self, pair: &Pair, answer: Decision, runs: Option<&Version>) -> Vec<Reason> {
-        let mut out: Vec<Reason> =
-            [&BINDING, &GATE].into_iter().filter_map(|fault| self.fault(pair, answer, fault, runs)).collect();
-        let is_written = pair.predicted.as_ref().is_some_and(|new| new.pointer(WRITTEN).is_some());
-        if is_written && GATE.kubernetes.have(&self.new) {
-            let message = format!("{}: {}: {}", pair.key, self.words(), GATE.says);
-            let remedy =
-                "take ControlPlaneKubeletLocalMode out of spec.kubeadmConfigSpec.clusterConfiguration.featureGates";
-            out.push(reason(pair, answer, message, remedy.to_owned()));
-        }
-        out
+        [&BINDING, &GATE].into_iter().filter_map(|fault| self.fault(pair, answer, fault, runs)).collect()
     }
 
     fn fault(&self, pair: &Pair, answer: Decision, fault: &Fault, runs: Option<&Version>) -> Option<Reason> {

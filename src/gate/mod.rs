@@ -10,6 +10,7 @@ mod effects;
 mod etcd;
 mod expect;
 pub(crate) mod glass;
+mod gone;
 mod health;
 mod hosts;
 mod images;
@@ -114,7 +115,7 @@ impl<'a> Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 19] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 20] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
@@ -122,6 +123,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 19] = [
     scale_in::reasons,
     version::reasons,
     kubeadm::reasons,
+    gone::reasons,
     pairs::reasons,
     budget::reasons,
     window::reasons,

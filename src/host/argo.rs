@@ -141,12 +141,40 @@ impl Ignored {
 
     /// Whether the entry is about an object.
     fn is_about(&self, key: &Key) -> bool {
-        let fits = |wanted: &str, found: &str| wanted == found || wanted == "*";
-        fits(&self.group, &key.group)
-            && fits(&self.kind, &key.kind)
+        fits_glob(&self.group, &key.group)
+            && fits_glob(&self.kind, &key.kind)
             && (self.name.is_empty() || self.name == key.name)
             && (self.namespace.is_empty() || Some(&self.namespace) == key.namespace.as_ref())
     }
+}
+
+/// Whether a group or kind fits a pattern (argo-cd `util/argo/normalizers/diff_normalizer.go`, `Normalize`, by gobwas/glob without separators);
+/// one that is no pattern fits nothing but itself.
+fn fits_glob(pattern: &str, text: &str) -> bool {
+    if !pattern.contains(['*', '?', '[', '{']) {
+        return pattern == text;
+    }
+    let mut expression = String::from("^");
+    let mut depth = 0_usize;
+    for letter in pattern.chars() {
+        match letter {
+            '*' => expression.push_str(".*"),
+            '?' => expression.push('.'),
+            '{' => {
+                depth += 1;
+                expression.push_str("(?:");
+            }
+            '}' if depth > 0 => {
+                depth -= 1;
+                expression.push(')');
+            }
+            ',' if depth > 0 => expression.push('|'),
+            '[' | ']' | '-' | '!' => expression.push(if letter == '!' { '^' } else { letter }),
+            other => expression.push_str(&regex::escape(&other.to_string())),
+        }
+    }
+    expression.push('$');
+    regex::Regex::new(&expression).is_ok_and(|expression| expression.is_match(text))
 }
 
 /// The steps of a JSON pointer.

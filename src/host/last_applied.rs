@@ -6,8 +6,7 @@ use crate::apiserver::merge;
 use crate::kinds::fields::annotation;
 use crate::tree::{Map, Value};
 
-/// Annotation in which `kubectl apply` keeps what it applied last.
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(super) use crate::apiserver::apply::LAST_APPLIED;
 
 /// The patch of `kubectl apply`, without the annotation that it writes anew.
 pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {

@@ -2,8 +2,10 @@
 
 use super::argo::Application;
 use super::kinds;
+use crate::apiserver::apply::{KUSTOMIZE, Takes};
 use crate::apiserver::fields::owners;
 use crate::host::HostKind;
+use crate::tree::Value;
 use crate::world::{BaseKind, World, WriteMethod};
 
 /// The ways of writing that are possible, the likeliest first; more than one where it is not known.
@@ -38,7 +40,7 @@ fn patching(world: &World) -> Vec<WriteMethod> {
 /// Whether Flux writes by its kustomize-controller: it owns fields of the live objects, and helm-controller owns none. It always applies
 /// (kustomize-controller `internal/controller/kustomization_controller.go`, v1.9.4; fluxcd/pkg `ssa/manager_apply.go`, `apply`).
 pub(super) fn is_kustomized(world: &World) -> bool {
-    const NAMES: [&str; 2] = ["kustomize-controller", "helm-controller"];
+    const NAMES: [&str; 2] = [KUSTOMIZE, "helm-controller"];
     if world.host.kind != Some(HostKind::Flux) || world.release.is_some() {
         return false;
     }
@@ -48,6 +50,18 @@ pub(super) fn is_kustomized(world: &World) -> bool {
         named.any(|object| object.value().is_ok_and(|value| owners(&value).iter().any(|owner| owner.manager == name)))
     };
     has(NAMES[0]) && !has(NAMES[1])
+}
+
+/// The field manager under which the host applies what is new.
+pub(super) fn manager(world: &World) -> &'static str {
+    if is_kustomized(world) { KUSTOMIZE } else { field_manager(world.host.kind) }
+}
+
+/// The field manager by which an object says itself that it is applied: where both controllers of Flux write, it shows which.
+pub(super) fn manager_of(world: &World, live: &Value) -> Option<&'static str> {
+    let is_of = |name: &str| owners(live).iter().any(|owner| owner.manager == name);
+    let is_open = world.host.kind == Some(HostKind::Flux) && world.release.is_none();
+    (is_open && is_of(KUSTOMIZE)).then_some(KUSTOMIZE)
 }
 
 /// The field manager under which the host applies.
@@ -60,10 +74,13 @@ pub(super) fn field_manager(kind: Option<HostKind>) -> &'static str {
     }
 }
 
-/// The manager whose fields the host takes over before it applies: what `kubectl apply` wrote (kubectl
-/// `pkg/cmd/apply/apply.go`, `migrateToSSAIfNecessary`; gitops-engine `pkg/sync/common/types.go`).
-pub(super) fn migrates(kind: Option<HostKind>) -> Option<&'static str> {
-    matches!(kind, Some(HostKind::Argocd | HostKind::Kubectl)).then_some("kubectl-client-side-apply")
+/// Whose fields a host makes its own with an apply.
+pub(super) fn takes(kind: Option<HostKind>, manager: &str) -> Takes {
+    match kind {
+        Some(HostKind::Argocd | HostKind::Kubectl) => Takes::ClientSide,
+        Some(HostKind::Flux) if manager == KUSTOMIZE => Takes::Kubectl,
+        _ => Takes::Nothing,
+    }
 }
 
 /// Whether what the host wrote by patches before counts as applied: where its last write was a patch, and where a first install takes

@@ -16,6 +16,7 @@ pub(crate) mod helm_args;
 pub(crate) mod hook;
 mod hooked;
 pub(crate) mod inside;
+pub(crate) mod kustomized;
 mod last_applied;
 mod locate;
 mod method;

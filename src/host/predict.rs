@@ -13,7 +13,8 @@ use super::reversioned::Reversioned;
 use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
 use super::stream::{self, Sorted};
 use super::write::{AfterWrite, Before, Last, sent};
-use super::{by_others, carried, controllers, foreign, kinds, method, referred, rename, reprint, stored};
+use super::{by_others, carried, controllers, foreign, kinds, kustomized, method, referred, rename, reprint, stored};
+use crate::apiserver::apply::KUSTOMIZE;
 use crate::compare::Pair;
 use crate::hashed::HashSet;
 use crate::host::HostKind;
@@ -144,8 +145,10 @@ pub(super) struct Run<'a> {
     pub(super) locator: Locator<'a>,
     /// The way of writing; `None` where new takes the place of old.
     pub(super) way: Option<WriteMethod>,
-    /// The field manager of what is applied.
+    /// The field manager of what is applied just now.
     pub(super) manager: &'static str,
+    /// That of an object which does not say it.
+    usual: &'static str,
     /// What came out so far.
     pub(super) out: Prediction,
     /// The application of Argo CD that writes, where it is known.
@@ -178,6 +181,7 @@ impl<'a> Run<'a> {
             // What an object says about itself counts where the application is not known, too.
             (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
         });
+        let usual = method::manager(world);
         let (blind, homeless, unasked) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self {
             sorted,
@@ -185,10 +189,8 @@ impl<'a> Run<'a> {
             world,
             locator,
             way,
-            manager: match method::is_kustomized(world) {
-                true => "kustomize-controller",
-                false => method::field_manager(world.host.kind),
-            },
+            manager: usual,
+            usual,
             out,
             argo,
             blind,
@@ -238,7 +240,8 @@ impl<'a> Run<'a> {
             world: self.world,
             locator: self.locator,
             way: self.way,
-            manager: self.manager,
+            manager: self.usual,
+            usual: self.usual,
             out: Prediction { way: self.way, compared: objects.len(), ..Prediction::default() },
             argo: self.argo.clone(),
             blind: Vec::new(),
@@ -310,6 +313,12 @@ impl<'a> Run<'a> {
         let was = live_value.clone();
         if stored::bring(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
+        }
+        self.manager = method::manager_of(self.world, &live_value).unwrap_or(self.usual);
+        if self.manager == KUSTOMIZE
+            && ([&live_value, &rendered].into_iter().any(kustomized::rests) || kustomized::is_made_once(&rendered))
+        {
+            return Ok(());
         }
         let Some((way, rendered)) = self.by_argo(object, &live_value, rendered) else { return Ok(()) };
         let outcome = match way {

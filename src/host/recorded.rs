@@ -31,7 +31,12 @@ const NULLED: &str = "a null is left";
 fn predicted(case: &Value) -> Result<Value, String> {
     let (live, rendered) = (&case["live"], &case["rendered"]);
     let flag = |name: &str| case[name].as_bool().unwrap_or_default();
-    let applier = Applier { manager: "helm", adopts_updates: flag("adopts"), migrates: None, force: flag("force") };
+    let applier = Applier {
+        manager: "helm",
+        adopts_updates: flag("adopts"),
+        takes: crate::apiserver::apply::Takes::Nothing,
+        force: flag("force"),
+    };
     let way: WriteMethod = crate::tree::from_value(case["way"].clone()).expect("a way of writing");
     let api_version = rendered["apiVersion"].as_str().expect("a version");
     let kind = rendered["kind"].as_str().expect("a kind");

@@ -90,7 +90,7 @@ impl<'a> Run<'a> {
         Applier {
             manager: self.manager,
             adopts_updates: method::adopts_updates(self.world),
-            migrates: method::migrates(self.world.host.kind),
+            takes: method::takes(self.world.host.kind, self.manager),
             force: method::forces(self.world),
         }
     }

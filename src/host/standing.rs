@@ -4,7 +4,7 @@ use super::HostKind;
 use super::hook;
 use super::kinds;
 use super::locate::Located;
-use super::method::{adopts_updates, field_manager, forces, migrates, ways};
+use super::method::{adopts_updates, field_manager, forces, takes, ways};
 use super::predict::Run;
 use crate::apiserver::apply::{Applied, Applier, apply, is_mine};
 use crate::apiserver::fields::owners;
@@ -27,7 +27,7 @@ fn applier(world: &World) -> Applier<'static> {
     // Of a release that nobody knows it may be the first install.
     let may_be_first = world.base.kind != BaseKind::Release && kind != Some(HostKind::Kubectl);
     let adopts_updates = adopts_updates(world) || may_be_first;
-    Applier { manager: field_manager(kind), adopts_updates, migrates: migrates(kind), force: false }
+    Applier { manager: field_manager(kind), adopts_updates, takes: takes(kind, field_manager(kind)), force: false }
 }
 
 /// The first other manager of an object that the host would apply; metadata is enough to tell. The status is nobody's business, the

@@ -6,7 +6,7 @@ use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
-use crate::judge::{deselected, indifferent, taken_key};
+use crate::judge::{deselected, indifferent, no_duration, taken_key};
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
@@ -158,7 +158,7 @@ impl Subject<'_> {
     /// 4. a number of Machines: a pool that is handed back, `replicas`, a cloud's own scaling that ends;
     /// 5. the selector of workers;
     /// 6. the mirror: which Machines are out of date;
-    /// 7. empty and absent are one;
+    /// 7. a text that is no length of time; empty and absent are one;
     /// 8. the topology; a key that goes from a Secret or ConfigMap from which something takes it;
     /// 9. a label of a Cluster by which add-ons select it; what the provider of a pool takes for the same;
     /// 10. the packs, beside what reaches Machines of pools and what a class reads of its Cluster: the worse one counts;
@@ -195,6 +195,9 @@ impl Subject<'_> {
             return answer;
         }
         if let Some(answer) = self.assessment.and_then(|assessment| self.by_mirror(assessment, path)) {
+            return answer;
+        }
+        if let Some(answer) = no_duration::answer(self.stage, path, after) {
             return answer;
         }
         // A template that cannot change compares more strictly; that is its rule's own affair. Of a kind that is not known,

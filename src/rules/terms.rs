@@ -103,7 +103,7 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     gate(
         "version",
-        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, workers are newer than their control plane or too far behind it, kubeadm and RKE2 are mixed, or the Cluster API that runs cannot roll a control plane of kubeadm to that version. It reads the versions of control planes and workers after the write, the version of Cluster API, and the names of images. Default: hold. Skipped where no version is written.",
+        "Kubernetes versions would not fit together after the write: a control plane skips a minor version or goes back, workers are newer than their control plane or too far behind it, kubeadm and RKE2 are mixed, the Cluster API that runs cannot roll a control plane of kubeadm to that version, or a component is told a flag or feature gate that the version no longer has. It reads the versions of control planes and workers after the write, the version of Cluster API, and the names of images. Default: hold. Skipped where no version is written.",
         "Upgrade the control plane to each minor version in turn, and workers after it; set gates.version where this is wanted.",
     ),
     gate(

@@ -2,7 +2,7 @@ use super::*;
 use crate::schema::{SchemaShape, Type};
 use crate::tree::json;
 
-const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
+const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, takes: Takes::Nothing, force: false };
 
 /// A place without defaults.
 fn place(shape: SchemaShape) -> SchemaNode {
@@ -140,7 +140,7 @@ fn kubectl_takes_what_it_applied_itself_and_conflicts_with_what_a_webhook_made_o
     let kubectl = Applier {
         manager: crate::apiserver::contested::KUBECTL,
         adopts_updates: false,
-        migrates: Some("kubectl-client-side-apply"),
+        takes: Takes::ClientSide,
         force: false,
     };
     let last = r#"{"apiVersion":"v1","spec":{"a":1,"ref":{"name":"x"}}}"#;

@@ -61,11 +61,22 @@ fn is_kept(object: &Object) -> bool {
     object.value().is_ok_and(|value| [annotation(&value, PRUNE), label(&value, PRUNE)].contains(&Some("disabled")))
 }
 
-/// Whether a Kustomization deletes what it no longer brings: as the change says, where it is still there.
+/// Whether the Kustomization that applied an object deletes it once nothing renders it any more: while it is there `prune` says it, and when
+/// it goes `deletionPolicy` does (kustomize-controller `internal/controller/kustomization_controller.go`, `finalize`, v1.9.4). One that is not
+/// known counts as one that does.
 pub(super) fn prunes(by: &Key, old: &Side, new: &Side) -> bool {
-    let says = |side: &Side| {
+    let found = |side: &Side| {
         let found = side.given.objects.iter().find(|object| side.whole(&object.key) == *by)?;
-        Some(found.value().is_ok_and(|value| value.pointer("/spec/prune") == Some(&Value::Bool(true))))
+        found.value().ok().map(|value| value.into_owned())
     };
-    says(new).or_else(|| says(old)).unwrap_or(true)
+    let is_on = |value: &Value, place: &str| value.pointer(place) == Some(&Value::Bool(true));
+    let goes = |value: Value| match value.pointer("/spec/deletionPolicy").and_then(Value::as_str) {
+        _ if is_on(&value, "/spec/suspend") => false,
+        None | Some("" | "MirrorPrune") => is_on(&value, "/spec/prune"),
+        Some(policy) => matches!(policy, "Delete" | "WaitForTermination"),
+    };
+    match found(new) {
+        Some(value) => is_on(&value, "/spec/prune"),
+        None => found(old).is_none_or(goes),
+    }
 }

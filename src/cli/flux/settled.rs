@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::moved;
 use super::walk::Side;
 use crate::flux::release;
-use crate::kinds::fields::{annotation, label};
+use crate::host::kustomized;
 use crate::object::{Key, Object, Stream};
 use crate::tree::Value;
 use crate::world::Unread;
@@ -37,21 +37,19 @@ struct Document {
     bytes: Vec<u8>,
 }
 
-/// Whether an object says a word of kustomize-controller, as annotation or as label.
-fn says(object: &Object, name: &str, words: &[&str]) -> bool {
-    let Ok(value) = object.value() else { return false };
-    let name = format!("kustomize.toolkit.fluxcd.io/{name}");
-    [annotation(&value, &name), label(&value, &name)].into_iter().flatten().any(|word| words.contains(&word))
+/// Whether an object says one of these of itself.
+fn of_itself(object: &Object, says: impl Fn(&Value) -> bool) -> bool {
+    object.value().is_ok_and(|value| says(&value))
 }
 
 /// Whether it is never written.
 fn rests(object: &Object) -> bool {
-    says(object, "reconcile", &["disabled"]) || says(object, "ssa", &["Ignore"])
+    of_itself(object, kustomized::rests)
 }
 
 /// Whether it is written only where it is not there.
 fn is_made_once(object: &Object) -> bool {
-    says(object, "ssa", &["IfNotPresent"])
+    of_itself(object, kustomized::is_made_once)
 }
 
 /// Both streams as kustomize-controller writes them.
@@ -86,7 +84,9 @@ pub(super) fn both(old: &Side, new: &Side) -> anyhow::Result<Settled> {
         append(&mut out.old, &was.bytes);
         let Some((key, object)) = was.object.as_ref().filter(|(key, _)| !written.contains(key)) else { continue };
         let why = match &was.by {
-            _ if says(object, "prune", &["disabled"]) => "kustomize.toolkit.fluxcd.io/prune: disabled".to_owned(),
+            _ if of_itself(object, |value| kustomized::says(value, "prune", &["disabled"])) => {
+                "kustomize.toolkit.fluxcd.io/prune: disabled".to_owned()
+            }
             Some(by) if !moved::prunes(by, old, new) => format!("prune: false of {by}"),
             _ => continue,
         };

@@ -4,7 +4,8 @@ use super::*;
 use crate::host::last_applied::LAST_APPLIED;
 use crate::tree::json;
 
-const HELM: Applier<'_> = Applier { manager: "helm", adopts_updates: false, migrates: None, force: false };
+const HELM: Applier<'_> =
+    Applier { manager: "helm", adopts_updates: false, takes: crate::apiserver::apply::Takes::Nothing, force: false };
 
 fn after(way: WriteMethod, live: &Value, last: Last<'_>, rendered: &Value) -> (Value, bool) {
     let key = Key::new("cluster.x-k8s.io/v1beta1", "MachineDeployment", Some("n"), "md");
