@@ -13,7 +13,7 @@ struct Pack {
     name: String,
     provider: String,
     kinds: Vec<(String, String)>,
-    turns: Vec<(u64, u64)>,
+    turns: Vec<(u64, u64, u64)>,
     causes: Vec<String>,
     rules: Vec<String>,
 }
@@ -76,8 +76,7 @@ impl Pack {
             // What ends with a version ends before the next one.
             for (key, more) in [("since", 0), ("until", 1)] {
                 if rule.get(key).is_some() {
-                    let (major, minor) = minor(&text(rule, key)?)?;
-                    turns.push((major, minor + more));
+                    turns.push(turn(&text(rule, key)?, more)?);
                 }
             }
         }
@@ -105,8 +104,12 @@ fn text(of: &Value, key: &str) -> Result<String, String> {
     of.get(key).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| format!("{key} of {of} is no text"))
 }
 
-/// A version such as `1.11`.
-fn minor(version: &str) -> Result<(u64, u64), String> {
-    let numbers = version.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    numbers.ok_or_else(|| format!("{version:?} is no minor version"))
+/// A version such as `1.11` or `1.11.4`, or so many behind it: minors where it has no patch, else patches.
+fn turn(version: &str, more: u64) -> Result<(u64, u64, u64), String> {
+    let numbers: Result<Vec<u64>, _> = version.split('.').map(str::parse).collect();
+    match numbers.as_deref() {
+        Ok([major, minor]) => Ok((*major, minor + more, 0)),
+        Ok([major, minor, patch]) => Ok((*major, *minor, patch + more)),
+        _ => Err(format!("{version:?} is no version")),
+    }
 }

@@ -15,7 +15,7 @@ const KEPT_EMPTY: [&str; 3] = ["endpoints", "extraEnvs", "taints"];
 pub(crate) fn without_empty_lists(object: &Value, of: Option<&FieldSet>) -> Option<Value> {
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
-    let is_core = || shapes::oldest_with(kind, version).is_some_and(|(provider, _)| provider == CORE.name);
+    let is_core = || shapes::provider_of(kind, version) == Some(CORE.name);
     if !object.get("spec").is_some_and(has_empty_list) || matches!(kind, CLUSTER | CLUSTER_CLASS) || !is_core() {
         return None;
     }

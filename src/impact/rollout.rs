@@ -74,10 +74,13 @@ impl<'a> Weighed<'a> {
     /// Whether Machines that were out of date already are so for something that this write changes: a rollout that hangs is asked
     /// to start once more.
     fn asks_anew(&self, unit: &Unit) -> bool {
-        // What lies in a block that is missing as a whole is named by the block before it comes.
-        let was =
-            |cause: &Cause| unit.before.iter().any(|was| was.path.covers(&cause.path) || cause.path.covers(&was.path));
-        unit.after.iter().any(|cause| !was(cause) || cause.path.get(self.old) != cause.path.get(self.new))
+        // What a whole block was out of date for is a part of it once the block has something else.
+        let is_part = |cause: &Cause, whole: &Cause| {
+            whole.rule == cause.rule && whole.path != cause.path && whole.path.covers(&cause.path)
+        };
+        let was_there = |cause: &Cause| unit.before.iter().any(|was| was == cause || is_part(cause, was));
+        let is_other = |cause: &Cause| cause.path.get(self.old) != cause.path.get(self.new);
+        unit.after.iter().any(|cause| !was_there(cause) || is_other(cause))
     }
 
     /// The Machines that are out of date after the write, those that were not before it first.

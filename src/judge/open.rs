@@ -19,16 +19,16 @@ pub(super) fn candidates(scene: &Scene<'_>, pairs: &[Pair], rules: &Rules) -> Ve
     let live = scene.view.objects().map(|object| (&object.key, object.api_version.as_str()));
     let seen: BTreeSet<(&str, &str, &str)> =
         of_pairs.chain(live).map(|(key, api)| (key.group.as_str(), key.kind.as_str(), api)).collect();
-    let mut minors = turns();
-    for (provider, minor) in rules.turns() {
-        minors.entry(named(provider).to_owned()).or_default().insert(minor);
+    let mut turns = turns();
+    for (provider, turn) in rules.turns() {
+        turns.entry(named(provider).to_owned()).or_default().insert(turn);
     }
     let (asked, oldest) = (asked(&seen, rules), oldest(&seen));
-    minors.retain(|name, _| asked.contains(name.as_str()));
-    for (name, minors) in &mut minors {
-        minors.retain(|minor| oldest.get(name.as_str()).is_none_or(|oldest| minor > oldest));
+    turns.retain(|name, _| asked.contains(name.as_str()));
+    for (name, turns) in &mut turns {
+        turns.retain(|turn| oldest.get(name.as_str()).is_none_or(|(major, minor)| *turn > (*major, *minor, 0)));
     }
-    Versions::candidates(&told, &minors)
+    Versions::candidates(&told, &turns)
 }
 
 /// The providers whose versions may decide about these kinds.
@@ -42,16 +42,16 @@ fn asked<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>, rules: &'s Rules) -> 
     out
 }
 
-/// The oldest minor version that each provider can have, by the versions of its kinds that are there.
+/// The oldest minor version that each provider can have, by the versions of its kinds that are there: one that a recorded
+/// release does not serve yet. Nothing older than the oldest recorded release says anything.
 fn oldest<'s>(seen: &BTreeSet<(&'s str, &'s str, &'s str)>) -> BTreeMap<&'static str, (u64, u64)> {
     let mut out: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
     for (group, kind, api_version) in seen {
-        let recorded = release_of(group, kind).zip(shapes::oldest_with(kind, api_version));
-        let Some((name, (provider, minor))) = recorded else { continue };
-        if named(provider) == name {
-            let known = out.entry(name).or_insert(minor);
-            *known = (*known).max(minor);
-        }
+        let recorded = release_of(group, kind).zip(shapes::came_with(kind, api_version));
+        let Some((name, came)) = recorded.filter(|(name, came)| named(came.provider) == *name) else { continue };
+        let oldest = (came.not_in.0, came.not_in.1 + 1);
+        let known = out.entry(name).or_insert(oldest);
+        *known = (*known).max(oldest);
     }
     out
 }

@@ -27,8 +27,10 @@ pub struct Since {
     pub name: &'static str,
     /// The provider that changed.
     pub provider: &'static str,
-    /// First version that behaves so.
+    /// First minor version that behaves so from its first patch on.
     pub version: (u64, u64),
+    /// First patches of older minors that behave so too.
+    pub patches: &'static [(u64, u64, u64)],
     /// What it does from then on.
     pub what: &'static str,
     /// Fields of which the next write does something else from then on.
@@ -52,7 +54,14 @@ impl Since {
     /// A behaviour that a provider has since a minor version.
     #[must_use]
     pub const fn new(name: &'static str, provider: &'static str, version: (u64, u64), what: &'static str) -> Self {
-        Self { name, provider, version, what, later: &[] }
+        Self { name, provider, version, patches: &[], what, later: &[] }
+    }
+
+    /// The same, and patches of older minors brought it too: the first of each.
+    #[must_use]
+    pub const fn patched(mut self, patches: &'static [(u64, u64, u64)]) -> Self {
+        self.patches = patches;
+        self
     }
 
     /// This behaviour with the fields of which the next write does something else.
@@ -60,6 +69,37 @@ impl Since {
     pub const fn judging(mut self, later: &'static [Later]) -> Self {
         self.later = later;
         self
+    }
+
+    /// Whether a version of its provider behaves so.
+    #[must_use]
+    pub fn is_in(&self, version: &Version) -> bool {
+        let minor = (version.major, version.minor);
+        let is_patched = |first: &(u64, u64, u64)| (first.0, first.1) == minor && version.patch >= first.2;
+        minor >= self.version || self.patches.iter().any(is_patched)
+    }
+
+    /// Since which version one that behaves so does it: a patch of its own minor, or the minor that brought it.
+    #[must_use]
+    pub fn begun_by(&self, version: &Version) -> String {
+        let own = self.patches.iter().find(|first| (first.0, first.1) == (version.major, version.minor));
+        match own {
+            Some((major, minor, patch)) => format!("v{major}.{minor}.{patch}"),
+            None => format!("v{}.{}", self.version.0, self.version.1),
+        }
+    }
+
+    /// The versions since which its provider behaves so, as people write them, each behind a prefix.
+    pub(crate) fn word(&self, prefix: &str) -> String {
+        let (major, minor) = self.version;
+        let patches = self.patches.iter().map(|(major, minor, patch)| format!(", {prefix}{major}.{minor}.{patch}"));
+        format!("{prefix}{major}.{minor}{}", patches.collect::<String>())
+    }
+
+    /// Each version since which its provider behaves so.
+    pub(crate) fn turns(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let (major, minor) = self.version;
+        self.patches.iter().copied().chain([(major, minor, 0)])
     }
 }
 
@@ -186,7 +226,7 @@ impl Versions {
     /// Whether a provider behaves so.
     #[must_use]
     pub fn has(&self, since: &Since) -> bool {
-        self.ask(since.provider, |version| (version.major, version.minor) >= since.version)
+        self.ask(since.provider, |version| since.is_in(version))
             && !self.without.contains(&(since.provider, since.name))
     }
 

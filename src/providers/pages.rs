@@ -43,8 +43,7 @@ fn page(provider: &Provider) -> String {
     if !provider.changes.is_empty() {
         out.push_str("\n## What changed\n\n| since | name | what |\n|---|---|---|\n");
         for change in provider.changes {
-            let (major, minor) = change.version;
-            let _: std::fmt::Result = writeln!(out, "| {major}.{minor} | {} | {} |", change.name, change.what);
+            let _: std::fmt::Result = writeln!(out, "| {} | {} | {} |", change.word(""), change.name, change.what);
         }
     }
     out

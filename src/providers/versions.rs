@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use semver::Version;
 
 use super::{PROVIDERS, RELEASES, release_of};
-use crate::kinds::shapes::oldest_with;
+use crate::kinds::shapes::came_with;
 use crate::kinds::versions::{Among, Versions, canonical, newest, parse};
 
 /// A version as somebody told or found it.
@@ -20,8 +20,8 @@ pub struct ToldVersion<'t> {
     pub by_person: bool,
 }
 
-/// Minor versions, by provider.
-pub(crate) type Minors = BTreeMap<String, BTreeSet<(u64, u64)>>;
+/// Versions since which a provider behaves otherwise, by provider.
+pub(crate) type Turns = BTreeMap<String, BTreeSet<(u64, u64, u64)>>;
 
 /// The name under which the version of a provider is told.
 #[must_use]
@@ -37,24 +37,19 @@ pub(crate) fn came_later(told: &[ToldVersion<'_>], (group, kind, api_version): (
     let own = told.iter().filter(|told| named(told.provider) == name);
     let newest = own.map(|told| parse(told.version)).collect::<Option<Vec<Version>>>()?.into_iter().max()?;
     let minor = (newest.major, newest.minor);
-    let (_, since) =
-        oldest_with(kind, api_version).filter(|(provider, since)| named(provider) == name && minor < *since)?;
-    // A kind that is new as a whole is none of these.
-    let was_there = ["v1alpha1", "v1alpha2", "v1alpha5", "v1alpha6", "v1alpha7", "v1beta1"]
-        .iter()
-        .any(|version| oldest_with(kind, &format!("{group}/{version}")).is_some_and(|(_, old)| old <= minor));
-    was_there
-        .then(|| format!("{name} v{newest} has no {kind} of {api_version}, which came with v{}.{}", since.0, since.1))
+    let came = came_with(kind, api_version).filter(|came| named(came.provider) == name && minor <= came.not_in)?;
+    let (major, minor) = came.first;
+    Some(format!("{name} v{newest} has no {kind} of {api_version}, which came with v{major}.{minor}"))
 }
 
-/// The minor versions of each provider since which it behaves otherwise.
+/// The versions of each provider since which it behaves otherwise.
 #[must_use]
-pub(crate) fn turns() -> Minors {
+pub(crate) fn turns() -> Turns {
     /// Every judgement wants to know.
-    static TURNS: LazyLock<Minors> = LazyLock::new(|| {
-        let mut out = Minors::new();
+    static TURNS: LazyLock<Turns> = LazyLock::new(|| {
+        let mut out = Turns::new();
         for since in PROVIDERS.iter().flat_map(|provider| provider.changes) {
-            out.entry(named(since.provider).to_owned()).or_default().insert(since.version);
+            out.entry(named(since.provider).to_owned()).or_default().extend(since.turns());
         }
         out
     });
@@ -100,7 +95,7 @@ impl Versions {
     /// that was told without its patch, and of each provider in `turns` that has none the last before each of its turns.
     /// There is always one; the worse of their answers counts.
     #[must_use]
-    pub fn candidates(told: &[ToldVersion<'_>], turns: &Minors) -> Vec<Self> {
+    pub fn candidates(told: &[ToldVersion<'_>], turns: &Turns) -> Vec<Self> {
         let base = Self::of(told);
         let names: BTreeSet<&str> =
             base.known.iter().map(|(name, _)| name).chain(turns.keys()).map(String::as_str).collect();
@@ -148,11 +143,15 @@ impl Versions {
     #[must_use]
     pub fn older_tried(&self) -> Vec<(&str, String)> {
         let older = self.tried.iter().filter(|(name, version)| newest(&RELEASES, name).as_ref() != Some(version));
-        older.map(|(name, version)| (name.as_str(), format!("v{}.{}", version.major, version.minor))).collect()
+        let word = |version: &Version| match version.patch {
+            LAST_PATCH => format!("v{}.{}", version.major, version.minor),
+            _ => format!("v{version}"),
+        };
+        older.map(|(name, version)| (name.as_str(), word(version))).collect()
     }
 
     /// The versions that one provider may have, the likeliest first; what somebody told counts alone.
-    fn choices(&self, name: &str, told: &[ToldVersion<'_>], turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
+    fn choices(&self, name: &str, told: &[ToldVersion<'_>], turns: Option<&BTreeSet<(u64, u64, u64)>>) -> Vec<Choice> {
         let own = || told.iter().filter(|told| named(told.provider) == name);
         let by_person = own().any(|told| told.by_person);
         let told: Vec<&ToldVersion<'_>> = own().filter(|told| told.by_person || !by_person).collect();
@@ -160,11 +159,13 @@ impl Versions {
             told.iter().map(|told| parse(told.version).filter(|version| !is_newer(name, version))).collect();
         let Some(mut out) = versions.filter(|versions| !versions.is_empty()) else { return tried(name, turns) };
         for text in told.iter().filter(|told| told.by_person).map(|told| told.version) {
-            // Patches matter too: where none was told, the last one that is known of that minor is possible as well.
+            // Patches matter too: where none was told, those of that minor that behave otherwise are possible as well, and the last
+            // one that is known.
             let whole =
                 text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default().split('.').count() > 2;
-            let last = newest(&RELEASES, name).filter(|newest| parse(text).is_some_and(|own| same_minor(&own, newest)));
-            out.extend(last.filter(|_| !whole));
+            let patches = turns.into_iter().flatten().map(|(major, minor, patch)| Version::new(*major, *minor, *patch));
+            let of_minor = |other: &Version| parse(text).is_some_and(|own| same_minor(&own, other));
+            out.extend(newest(&RELEASES, name).into_iter().chain(patches).filter(of_minor).filter(|_| !whole));
         }
         out.sort();
         out.dedup();
@@ -182,11 +183,15 @@ impl Versions {
 /// How many sets of versions are judged at most, unless single providers alone leave more open.
 const MOST_CANDIDATES: usize = 16;
 
-/// The versions to try of a provider of which none is known: the newest, and the last minor before each turn.
-fn tried(name: &str, turns: Option<&BTreeSet<(u64, u64)>>) -> Vec<Choice> {
+/// The versions to try of a provider of which none is known: the newest, and the last one before each turn.
+fn tried(name: &str, turns: Option<&BTreeSet<(u64, u64, u64)>>) -> Vec<Choice> {
     let choice = |version| Choice { version, is_tried: true };
-    let before = turns.into_iter().flatten().rev().filter(|(_, minor)| *minor > 0);
-    let before = before.map(|(major, minor)| Version::new(*major, minor - 1, LAST_PATCH));
+    let last_before = |(major, minor, patch): &(u64, u64, u64)| match (minor.checked_sub(1), patch.checked_sub(1)) {
+        (_, Some(patch)) => Some(Version::new(*major, *minor, patch)),
+        (Some(minor), None) => Some(Version::new(*major, minor, LAST_PATCH)),
+        (None, None) => None,
+    };
+    let before = turns.into_iter().flatten().rev().filter_map(last_before);
     newest(&RELEASES, name).into_iter().chain(before).map(choice).collect()
 }
 
@@ -206,6 +211,7 @@ fn same_minor(left: &Version, right: &Version) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::versions::Since;
 
     #[test]
     fn nothing_told_is_the_newest_known() {
@@ -213,7 +219,7 @@ mod tests {
         assert_eq!(Versions::told("kubeadm", "v1.11.0").get("core").minor, 11);
     }
 
-    fn tried(told: &[(&str, &str, bool)], turns: &Minors) -> Vec<Vec<(String, u64)>> {
+    fn tried(told: &[(&str, &str, bool)], turns: &Turns) -> Vec<Vec<(String, u64)>> {
         let told: Vec<ToldVersion<'_>> = told
             .iter()
             .map(|(provider, version, by_person)| ToldVersion { provider, version, by_person: *by_person })
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_version_that_is_not_known_may_be_each_that_behaves_otherwise() {
-        let turns = Minors::from([("cluster-api".to_owned(), BTreeSet::from([(1, 9), (1, 12)]))]);
+        let turns = Turns::from([("cluster-api".to_owned(), BTreeSet::from([(1, 9, 0), (1, 12, 0)]))]);
         assert_eq!(tried(&[], &turns), of("cluster-api", &[14, 11, 8]));
         // Newer than all that is known, and no version at all.
         assert_eq!(tried(&[("core", "v1.15.0", false)], &turns), of("cluster-api", &[14, 11, 8]));
@@ -255,9 +261,31 @@ mod tests {
     }
 
     #[test]
+    fn a_patch_that_behaves_otherwise_is_a_version_of_its_own() {
+        let turns = Turns::from([("cluster-api".to_owned(), BTreeSet::from([(1, 11, 4), (1, 12, 0)]))]);
+        let of = |told: &[(&str, bool)]| -> Vec<String> {
+            let told = told.iter().map(|(version, by_person)| ToldVersion {
+                provider: "core",
+                version,
+                by_person: *by_person,
+            });
+            let sets = Versions::candidates(&told.collect::<Vec<_>>(), &turns);
+            sets.iter().map(|set| set.get("cluster-api").to_string()).collect()
+        };
+        assert_eq!(of(&[]), ["1.14.2", "1.11.99", "1.11.3"]);
+        assert_eq!(of(&[("v1.11", true)]), ["1.11.0", "1.11.4"]);
+        assert_eq!(of(&[("v1.11.2", true)]), ["1.11.2"]);
+        assert_eq!(of(&[("v1.10", true)]), ["1.10.0"]);
+        static PATCHED: Since = Since::new("a", "cluster-api", (1, 13), "a").patched(&[(1, 11, 4), (1, 12, 1)]);
+        let has = |version: &str| Versions::told("cluster-api", version).has(&PATCHED);
+        assert!(["v1.11.4", "v1.11.9", "v1.12.1", "v1.13.0"].into_iter().all(has));
+        assert!(!["v1.10.9", "v1.11.3", "v1.12.0"].into_iter().any(has));
+    }
+
+    #[test]
     fn where_too_much_is_open_each_version_is_tried_with_the_first_of_the_others() {
-        let minors = |from: u64| (from..from + 6).map(|minor| (1, minor)).collect::<BTreeSet<_>>();
-        let turns = Minors::from([("cluster-api".to_owned(), minors(5)), ("metal3".to_owned(), minors(6))]);
+        let minors = |from: u64| (from..from + 6).map(|minor| (1, minor, 0)).collect::<BTreeSet<_>>();
+        let turns = Turns::from([("cluster-api".to_owned(), minors(5)), ("metal3".to_owned(), minors(6))]);
         let sets = tried(&[], &turns);
         assert_eq!(sets.len(), 13);
         for (place, known) in [(0, 4..=9), (1, 5..=10)] {

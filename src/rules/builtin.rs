@@ -21,8 +21,8 @@ struct Head {
     provider: &'static str,
     /// Group and kind of what it is about.
     kinds: &'static [(&'static str, &'static str)],
-    /// The minor versions since which a rule of it begins or ends to hold.
-    turns: &'static [(u64, u64)],
+    /// The versions since which a rule of it begins or ends to hold.
+    turns: &'static [(u64, u64, u64)],
     /// Ids of its causes.
     causes: &'static [&'static str],
     /// Ids of its rules.
@@ -71,8 +71,8 @@ impl BuiltIn {
         self.head.name
     }
 
-    /// The minor versions since which a rule of it begins or ends to hold.
-    pub(super) fn turns(&self) -> &'static [(u64, u64)] {
+    /// The versions since which a rule of it begins or ends to hold.
+    pub(super) fn turns(&self) -> &'static [(u64, u64, u64)] {
         self.head.turns
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::builtin::BuiltIn;
 use super::matching::Rules;
-use super::pack::{CauseText, KindName, Pack, Rule};
+use super::pack::{CauseText, KindName, Pack, Rule, word};
 use super::term::Term;
 use super::terms::TERMS;
 use crate::kinds::versions::Since;
@@ -96,8 +96,8 @@ fn behaviours() -> impl Iterator<Item = &'static Since> {
 }
 
 fn of_behaviour(since: &Since) -> String {
-    let (major, minor) = since.version;
-    let mut text = format!("behaviour: {}\n  {} since v{major}.{minor}: {}\n", since.name, since.provider, since.what);
+    let (name, provider, what) = (since.name, since.provider, since.what);
+    let mut text = format!("behaviour: {name}\n  {provider} since {}: {what}\n", since.word("v"));
     for later in since.later {
         let _: std::fmt::Result =
             writeln!(text, "  from then on a change of {} {} {}", later.kind, later.path, later.says);
@@ -231,8 +231,8 @@ fn of_cause<'a>(rules: &Rules, pack: &'a Pack, cause: &'a CauseText) -> Page<'a>
 }
 
 fn of_rule<'a>(rules: &Rules, pack: &'a Pack, rule: &'a Rule) -> Page<'a> {
-    let since = rule.since.as_ref().map(|version| format!("since {}.{}", version.major, version.minor));
-    let until = rule.until.as_ref().map(|version| format!("until {}.{}", version.major, version.minor));
+    let since = rule.since.as_ref().map(|version| format!("since {}", word(version, false)));
+    let until = rule.until.as_ref().map(|version| format!("until {}", word(version, true)));
     let versions: Vec<String> = since.into_iter().chain(until).collect();
     let touches = if rule.touches.is_some() { ", touches infrastructure" } else { "" };
     Page {

@@ -126,10 +126,10 @@ impl Rules {
         self.about(key).any(|pack| pack.empty_counts.iter().any(|pattern| pattern.matches(path)))
     }
 
-    /// The minor versions since which a rule begins or ends to hold, by the provider of its pack.
-    pub fn turns(&self) -> impl Iterator<Item = (&str, (u64, u64))> {
-        let built_in = self.packs.iter().flat_map(|pack| pack.turns().iter().map(|minor| (pack.provider(), *minor)));
-        built_in.chain(self.user.iter().flat_map(|pack| pack.turns().map(|minor| (pack.provider.as_str(), minor))))
+    /// The versions since which a rule begins or ends to hold, by the provider of its pack.
+    pub fn turns(&self) -> impl Iterator<Item = (&str, (u64, u64, u64))> {
+        let built_in = self.packs.iter().flat_map(|pack| pack.turns().iter().map(|turn| (pack.provider(), *turn)));
+        built_in.chain(self.user.iter().flat_map(|pack| pack.turns().map(|turn| (pack.provider.as_str(), turn))))
     }
 
     /// The first rule that is about a change.
@@ -160,13 +160,9 @@ impl Pack {
         causes.chain(self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
-    /// The minor versions since which a rule begins or ends to hold.
-    pub(super) fn turns(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.rules.iter().flat_map(|rule| {
-            let since = rule.since.as_ref().map(|version| (version.major, version.minor));
-            let after = rule.until.as_ref().map(|version| (version.major, version.minor + 1));
-            since.into_iter().chain(after)
-        })
+    /// The versions since which a rule begins or ends to hold.
+    pub(super) fn turns(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.rules.iter().flat_map(Rule::turns)
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use semver::Version;
-
 use super::Pattern;
 use super::pack::{KindName, Pack, Rule, When};
 use crate::kinds::contract::{CONFIG_MAP, SECRET};
@@ -40,7 +38,7 @@ pub(super) fn faults(pack: &Pack) -> Vec<PackFault> {
             fault("source", "neither it nor the pack names a source");
         }
         if let (Some(since), Some(until)) = (&rule.since, &rule.until)
-            && (since.major, since.minor) > (until.major, until.minor)
+            && since > until
         {
             fault("since", "since is later than until");
         }
@@ -93,9 +91,8 @@ fn hides(earlier: &Rule, rule: &Rule, path: &Pattern) -> bool {
 
 /// An earlier rule without conditions that takes a path of a rule without conditions in some version of both.
 fn overlap<'r>(before: &'r [Rule], rule: &'r Rule) -> Option<(&'r Rule, &'r str)> {
-    let minor = |version: &Version| (version.major, version.minor);
     let ends_before = |one: &Rule, other: &Rule| {
-        one.until.as_ref().zip(other.since.as_ref()).is_some_and(|(until, since)| minor(until) < minor(since))
+        one.until.as_ref().zip(other.since.as_ref()).is_some_and(|(until, since)| until < since)
     };
     before
         .iter()

@@ -77,10 +77,10 @@ pub struct Rule {
     #[serde(deserialize_with = "patterns")]
     pub paths: Vec<Pattern>,
     /// First version that behaves so.
-    #[serde(default, deserialize_with = "minor")]
+    #[serde(default, deserialize_with = "first")]
     pub since: Option<Version>,
-    /// Last minor version that behaves so.
-    #[serde(default, deserialize_with = "minor")]
+    /// Last version that behaves so: every patch of it where none is written.
+    #[serde(default, deserialize_with = "last")]
     pub until: Option<Version>,
     /// What must hold besides.
     #[serde(default)]
@@ -199,11 +199,32 @@ impl Rule {
     /// Whether the rule is about this version.
     #[must_use]
     pub fn in_force(&self, version: &Version) -> bool {
-        let have = (version.major, version.minor);
         let begun = self.since.as_ref().is_none_or(|since| version >= since);
-        begun && self.until.as_ref().is_none_or(|until| have <= (until.major, until.minor))
+        begun && self.until.as_ref().is_none_or(|until| version <= until)
+    }
+
+    /// The versions since which it begins or ends to hold.
+    pub(super) fn turns(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let since = self.since.as_ref().map(|version| (version.major, version.minor, version.patch));
+        let after = self.until.as_ref().map(|version| match version.patch.checked_add(1) {
+            Some(patch) => (version.major, version.minor, patch),
+            None => (version.major, version.minor + 1, 0),
+        });
+        since.into_iter().chain(after)
     }
 }
+
+/// A version of a rule as people write it.
+pub(super) fn word(version: &Version, is_last: bool) -> String {
+    if version.patch == if is_last { EVERY_PATCH } else { 0 } {
+        format!("{}.{}", version.major, version.minor)
+    } else {
+        version.to_string()
+    }
+}
+
+/// The patch of a last version that is written without one.
+const EVERY_PATCH: u64 = u64::MAX;
 
 /// One pattern or a list of them.
 fn patterns<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Pattern>, D::Error> {
@@ -211,8 +232,16 @@ fn patterns<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Pat
     texts.iter().map(|text| Pattern::parse(text).map_err(serde::de::Error::custom)).collect()
 }
 
-/// A version such as `1.11`.
-fn minor<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Version>, D::Error> {
+/// A version such as `1.11` or `1.11.4`.
+fn first<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Version>, D::Error> {
     let text: String = String::deserialize(deserializer)?;
     parse_version(&text).map(Some).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a version")))
+}
+
+/// The last version of some, which may leave out its patch.
+fn last<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Version>, D::Error> {
+    let text: String = String::deserialize(deserializer)?;
+    let version = parse_version(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a version")))?;
+    let is_whole = text.matches('.').count() > 1;
+    Ok(Some(if is_whole { version } else { Version::new(version.major, version.minor, EVERY_PATCH) }))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::pack::Pack;
+use super::pack::{Pack, word};
 use super::{Pattern, Rules};
 
 /// Name and text of each page, the index first.
@@ -48,12 +48,11 @@ fn page(pack: &Pack) -> String {
     for rule in &pack.rules {
         let paths: Vec<&str> = rule.paths.iter().map(Pattern::text).collect();
         let mut head = format!("{} · `{}`", rule.effect, paths.join("`, `"));
-        let word = |version: &semver::Version| format!("{}.{}", version.major, version.minor);
         if let Some(since) = &rule.since {
-            let _: std::fmt::Result = write!(head, " · since {}", word(since));
+            let _: std::fmt::Result = write!(head, " · since {}", word(since, false));
         }
         if let Some(until) = &rule.until {
-            let _: std::fmt::Result = write!(head, " · until {}", word(until));
+            let _: std::fmt::Result = write!(head, " · until {}", word(until, true));
         }
         if rule.touches.is_some() {
             head.push_str(" · touches infrastructure");

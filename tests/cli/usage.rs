@@ -92,7 +92,7 @@ fn an_old_render_without_an_object_is_refused() {
 #[test]
 fn a_provider_that_nobody_knows_is_refused() {
     let ran = Program::new().run(&["plan", "--live", "none", "--provider", "cluster-api-provider-foo=v1.2.3"], b"");
-    assert!(ran.code == Some(2) && ran.stderr.contains("known are rke2, openstack"), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains("known are rke2, k0smotron, openstack"), "{}", ran.stderr);
 }
 
 #[test]

@@ -316,13 +316,13 @@ impl Gates for Stage<'_> {
 
 /// Whether a write of this way by this host is refused where it has a field that its kind does not have. Helm 4 asks to be strict where
 /// it applies or replaces, and not where it patches; Helm 3 never does (helm `pkg/kube/client.go`, `patchResourceServerSide`,
-/// `replaceResource`, `patchResourceClientSide`, v4.3).
+/// `replaceResource`, `patchResourceClientSide`, v4.3). Flux applies what is of no release (kustomize-controller).
 pub(crate) fn refuses_unknown(scene: &Scene<'_>) -> bool {
     let host = &scene.world.host;
     match (host.kind, scene.way.or(host.method)) {
         (Some(HostKind::Kubectl | HostKind::Argocd), _) | (_, Some(WriteMethod::ServerSideApply)) => true,
         (kind, Some(WriteMethod::Replace)) => kind != Some(HostKind::Helm3),
-        (kind, None) => kind == Some(HostKind::Helm4),
+        (kind, None) => kind == Some(HostKind::Helm4) || kind == Some(HostKind::Flux) && host.release.is_none(),
         (_, Some(_)) => false,
     }
 }

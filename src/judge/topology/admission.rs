@@ -17,6 +17,7 @@ use crate::kinds::fields::{AUTOSCALER, annotation, number, text};
 use crate::kinds::webhook::Refusal;
 use crate::model::RuleId;
 use crate::object::{Key, Path};
+use crate::providers::core::changes::ONE_COUNTS;
 use crate::providers::core::checks::is_described;
 use crate::providers::core::class::kept_kinds;
 use crate::providers::core::in_hub;
@@ -188,7 +189,7 @@ fn beside_its_class(stage: &Stage<'_>, new: &Value, class: &Value, out: &mut Vec
     let new = in_hub(Role::Cluster, new, &stage.versions);
     let class = in_hub(Role::Class, class, &stage.versions);
     health_checks(&new, &class, out);
-    if counted_by_both(&new, &class) {
+    if stage.versions.has(&ONE_COUNTS) && counted_by_both(&new, &class) {
         let message = "the class lets an autoscaler count the Machines of a group whose replicas are set".to_owned();
         refuse(out, RuleId::of("class/rejected"), OF_WORKERS, message);
     }
@@ -225,7 +226,7 @@ fn beside_its_clusters(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, o
                 format!("the health check of the workers {class} goes while the cluster {name} has it turned on");
             refuse(out, RULE, IN_CLASS, message);
         }
-        if counted_by_both(&cluster, &new) {
+        if stage.versions.has(&ONE_COUNTS) && counted_by_both(&cluster, &new) {
             let message = format!("an autoscaler is to count Machines whose number the cluster {name} sets");
             refuse(out, RULE, IN_CLASS, message);
         }

@@ -134,13 +134,13 @@ fn possible(scene: &Scene<'_>, rules: &Rules, turns: &[Turn]) -> Vec<Both> {
 
 /// The behaviours that come, each with the owners whose Machines it makes out of date.
 fn behaviours(turns: &[Turn], found: &[Foreseen]) -> Vec<Behaviour> {
-    let since = turns.iter().flat_map(|turn| turn.between.iter());
-    let behaviour = |since: &&'static crate::kinds::versions::Since| {
-        let blamed = || found.iter().filter(|found| found.blamed.iter().any(|one| std::ptr::eq(*one, *since)));
+    let since = turns.iter().flat_map(|turn| turn.between.iter().map(move |since| (*since, &turn.judged_as)));
+    let behaviour = |(since, to): (&'static crate::kinds::versions::Since, &semver::Version)| {
+        let blamed = || found.iter().filter(|found| found.blamed.iter().any(|one| std::ptr::eq(*one, since)));
         Behaviour {
             provider: since.provider.to_owned(),
             name: since.name.to_owned(),
-            since: steps::word(since.version),
+            since: since.begun_by(to),
             what: since.what.to_owned(),
             owners: blamed().map(|found| found.pair.key.clone()).collect(),
             machines: blamed().map(|found| found.newly).sum(),

@@ -77,8 +77,8 @@ fn turn(world: &World, provider: &str, to: &str) -> Turn {
     let judged_as = wanted.filter(|_| way != Way::Beyond).unwrap_or(known);
     let comes = |since: &&&'static Since| {
         named(since.provider) == provider
-            && since.version <= minor(&judged_as)
-            && from.as_ref().is_some_and(|from| since.version > minor(from))
+            && since.is_in(&judged_as)
+            && from.as_ref().is_some_and(|from| !since.is_in(from))
     };
     let mut between: Vec<&'static Since> =
         PROVIDERS.iter().flat_map(|provider| provider.changes).filter(comes).copied().collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::owner::members;
-use super::steps::{Turn, Way, word};
+use super::steps::{Turn, Way};
 use crate::compare::{Change, Pair};
 use crate::judge::owner::Assessment;
 use crate::judge::stage::Stage;
@@ -83,7 +83,7 @@ fn because(
         ),
     };
     let by: Vec<String> =
-        blamed.iter().map(|since| format!("{} since {}: {}", since.name, word(since.version), since.what)).collect();
+        blamed.iter().map(|since| format!("{} since {}: {}", since.name, since.begun_by(&to), since.what)).collect();
     if by.is_empty() || !is_newly { verb } else { format!("{verb} [{}]", by.join("; ")) }
 }
 

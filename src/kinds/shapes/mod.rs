@@ -45,12 +45,38 @@ impl Shape {
     }
 }
 
-/// The provider that has a kind under an `apiVersion`, and the oldest minor version in which it was recorded.
+/// The provider that has a kind under an `apiVersion`.
 #[must_use]
-pub(crate) fn oldest_with(kind: &str, api_version: &str) -> Option<(&'static str, (u64, u64))> {
-    let root = roots(api_version, kind)?.first()?;
-    Some((root.provider, root.minor()))
+pub(crate) fn provider_of(kind: &str, api_version: &str) -> Option<&'static str> {
+    roots(api_version, kind)?.first().map(|root| root.provider)
 }
+
+/// When a provider began to serve a kind under an `apiVersion`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Came {
+    /// The provider.
+    pub(crate) provider: &'static str,
+    /// The newest recorded minor version that has the kind under another `apiVersion` alone.
+    pub(crate) not_in: (u64, u64),
+    /// The oldest recorded minor version that has it.
+    pub(crate) first: (u64, u64),
+}
+
+/// When a kind came under an `apiVersion`; `None` where no recorded release was without it, so that older ones may have it too.
+#[must_use]
+pub(crate) fn came_with(kind: &str, api_version: &str) -> Option<Came> {
+    let first = roots(api_version, kind)?.first()?;
+    let (group, own) = api_version.rsplit_once('/')?;
+    let earlier = EARLIER.iter().take_while(|version| **version != own);
+    let others = earlier.filter_map(|version| roots(&format!("{group}/{version}"), kind)).flatten();
+    let before = others.filter(|root| root.provider == first.provider && root.version < first.version);
+    let not_in = before.map(Root::minor).max()?;
+    Some(Came { provider: first.provider, not_in, first: first.minor() })
+}
+
+/// The versions of an API that others follow, in their order.
+const EARLIER: [&str; 9] =
+    ["v1alpha1", "v1alpha2", "v1alpha3", "v1alpha4", "v1alpha5", "v1alpha6", "v1alpha7", "v1beta1", "v1beta2"];
 
 #[cfg(test)]
 mod tests {
@@ -62,6 +88,17 @@ mod tests {
     fn shape() -> Shape {
         let versions = Versions::told("cluster-api", "v1.14.2");
         Shape::of("KubeadmControlPlane", "controlplane.cluster.x-k8s.io/v1beta2", &versions).expect("a shape")
+    }
+
+    #[test]
+    fn a_kind_came_after_the_last_release_that_lacked_it() {
+        let came = |kind: &str, api_version: &str| came_with(kind, api_version).map(|came| (came.not_in, came.first));
+        assert_eq!(came("Cluster", "cluster.x-k8s.io/v1beta2"), Some(((1, 10), (1, 11))));
+        // The oldest recorded release has it, so that nobody knows since when it is there.
+        assert_eq!(came("GCPMachineTemplate", "infrastructure.cluster.x-k8s.io/v1beta1"), None);
+        assert_eq!(came("Cluster", "cluster.x-k8s.io/v1beta1"), None);
+        // One release was recorded without what the one before it had served.
+        assert_eq!(came("VSphereCluster", "infrastructure.cluster.x-k8s.io/v1alpha3"), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) struct RuleForm {
     /// First version in which it holds, such as `1.11`.
     #[schemars(default)]
     since: Option<String>,
-    /// Last minor version in which it holds.
+    /// Last version in which it holds, such as `1.11` with all of its patches.
     #[schemars(default)]
     until: Option<String>,
     /// What must hold besides.

@@ -2,6 +2,13 @@
 
 use crate::kinds::versions::Since;
 
+/// A classic load balancer may be asked another way.
+pub(crate) static CLASSIC_HEALTH_CHECK: Since = Since::new(
+    "classic-health-check",
+    "aws",
+    (2, 8),
+    "the protocol by which a classic load balancer asks the API server may change",
+);
 /// Bastions are open to IPv6 too, and webhooks leave alone what they do not change.
 pub(crate) static BASTION_IPV6: Since =
     Since::new("bastion-ipv6", "aws", (2, 12), "a bastion is open to every address of IPv6 too");
@@ -14,4 +21,4 @@ pub(crate) static WRITES_ONLY_CHANGES: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub(crate) static ALL: &[&Since] = &[&BASTION_IPV6, &WRITES_ONLY_CHANGES];
+pub(crate) static ALL: &[&Since] = &[&CLASSIC_HEALTH_CHECK, &BASTION_IPV6, &WRITES_ONLY_CHANGES];

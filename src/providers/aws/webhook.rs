@@ -2,7 +2,7 @@
 //! Read beside `webhooks/aws{cluster,clustertemplate}_webhook.go` and `api/v1beta2/{bastion,tags,s3bucket}.go` of
 //! cluster-api-provider-aws 2.13; 2.11 differs in nothing that is said here.
 
-use super::changes::WRITES_ONLY_CHANGES;
+use super::changes::{CLASSIC_HEALTH_CHECK, WRITES_ONLY_CHANGES};
 use super::{IGNITION, defaults, eks, machine, pool, rosa};
 use crate::kinds::fields::text;
 use crate::kinds::labels;
@@ -61,7 +61,7 @@ impl Webhook for Aws {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let (past, new) = (write.past(), write.new);
         match write.kind_name() {
-            "AWSCluster" => cluster(past, new),
+            "AWSCluster" => cluster(past, new, write.versions),
             kind @ ("AWSClusterControllerIdentity" | "AWSClusterRoleIdentity" | "AWSClusterStaticIdentity") => {
                 account(kind, write.is_new, new)
             }
@@ -80,13 +80,13 @@ impl Webhook for Aws {
 
 /// What is refused about a cluster; the old side is `None` where it is new.
 #[must_use]
-fn cluster(old: Option<&Value>, new: &Value) -> Vec<Refusal> {
+fn cluster(old: Option<&Value>, new: &Value, versions: &Versions) -> Vec<Refusal> {
     let mut out = Vec::new();
     let at = Path::root().key("spec");
     let nothing = Value::Object(Map::new());
     let spec = new.get("spec").unwrap_or(&nothing);
     if let Some(old) = old {
-        changed(old, new, &at, &mut out);
+        changed((old, new), versions, &at, &mut out);
     } else {
         key_name(spec, &at, &mut out);
         network(spec, &at, &mut out);
@@ -133,14 +133,14 @@ fn account(kind: &str, is_new: bool, new: &Value) -> Vec<Refusal> {
 }
 
 /// What cannot change.
-fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
+fn changed((old, new): (&Value, &Value), versions: &Versions, at: &Path, out: &mut Vec<Refusal>) {
     let word = |side: &Value, pointer: &str| text(side, pointer).map(str::to_owned);
     if word(old, "/spec/region") != word(new, "/spec/region") {
         refuse(out, RULE, at, "region", "the region cannot change");
     }
     for key in ["controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"] {
         let side = |side: &Value| side.pointer(&format!("/spec/{key}")).filter(|value| value.is_object()).cloned();
-        balancer_changed(side(old).as_ref(), side(new).as_ref(), &at.key(key), out);
+        balancer_changed((side(old).as_ref(), side(new).as_ref()), versions, &at.key(key), out);
     }
     let endpoint = |side: &Value| {
         let port = side.pointer("/spec/controlPlaneEndpoint/port").and_then(Value::as_i64).unwrap_or(0);
@@ -172,8 +172,8 @@ fn changed(old: &Value, new: &Value, at: &Path, out: &mut Vec<Refusal>) {
 }
 
 /// What cannot change of a load balancer.
-fn balancer_changed(old: Option<&Value>, new: Option<&Value>, at: &Path, out: &mut Vec<Refusal>) {
-    match (old, new) {
+fn balancer_changed(sides: (Option<&Value>, Option<&Value>), versions: &Versions, at: &Path, out: &mut Vec<Refusal>) {
+    match sides {
         (None, None) => {}
         (Some(_), None) => refuse(out, RULE, at, "", "a load balancer of the API server cannot be taken away"),
         (None, Some(new)) => {
@@ -186,7 +186,7 @@ fn balancer_changed(old: Option<&Value>, new: Option<&Value>, at: &Path, out: &m
             if is_disabled(old) != is_disabled(new) {
                 refuse(out, RULE, at, "loadBalancerType", "a load balancer is turned off for ever or never");
             }
-            let is_classic = text(old, "/loadBalancerType") == Some("classic");
+            let is_classic = text(old, "/loadBalancerType") == Some("classic") && versions.has(&CLASSIC_HEALTH_CHECK);
             for key in ["scheme", "name", "healthCheckProtocol", "targetGroupIPType"] {
                 if !(is_classic && key == "healthCheckProtocol") && old.get(key) != new.get(key) {
                     refuse(out, RULE, at, key, "it cannot change once the load balancer was made");

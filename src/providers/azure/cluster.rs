@@ -2,6 +2,8 @@
 //! Read beside `internal/api/v1beta1/azurecluster_default.go`, `azureclustertemplate_default.go` and `class_defaults.go` of
 //! cluster-api-provider-azure 1.26.
 
+use super::changes::SHARED_TABLE;
+use crate::kinds::Versions;
 use crate::kinds::as_go::{blank, give, is_blank, list_of};
 use crate::kinds::fields::{child, text};
 use crate::tree::{Map, Value, json};
@@ -18,7 +20,7 @@ const INTERNAL_ADDRESS: &str = "10.0.0.100";
 const IDLE_MINUTES: u64 = 4;
 
 /// Fills in a cluster (SetDefaultsAzureCluster).
-pub(super) fn cluster(spec: &mut Map, name: &str) {
+pub(super) fn cluster(spec: &mut Map, name: &str, versions: &Versions) {
     give(spec, "azureEnvironment", || json!("AzurePublicCloud"));
     give(spec, "resourceGroup", || json!(name));
     let group = spec.get("resourceGroup").cloned().unwrap_or_default();
@@ -33,6 +35,10 @@ pub(super) fn cluster(spec: &mut Map, name: &str) {
         give(peering, "resourceGroup", || group.clone());
     }
     subnets(network, name, has_control_plane);
+    if has_control_plane && versions.has(&SHARED_TABLE) {
+        share_table(network);
+    }
+    list_of(network, "subnets").for_each(as_go);
     if has_control_plane {
         api_server(child(network, "apiServerLB"), name);
     } else {
@@ -147,14 +153,17 @@ fn subnets(network: &mut Map, name: &str, has_control_plane: bool) {
             }),
         );
     }
+}
+
+/// Gives the subnet of the control plane the route table of the nodes.
+fn share_table(network: &mut Map) {
     let first = list_of(network, "subnets").find(|subnet| [NODE, CLUSTER].contains(&role(subnet)));
     let table = first.map(|subnet| child(subnet, "routeTable").get("name").cloned().unwrap_or_default());
-    if let Some(table) = table.filter(|table| has_control_plane && !is_blank(Some(table)))
+    if let Some(table) = table.filter(|table| !is_blank(Some(table)))
         && let Some(subnet) = list_of(network, "subnets").find(|subnet| role(subnet) == CONTROL_PLANE)
     {
         give(child(subnet, "routeTable"), "name", || table);
     }
-    list_of(network, "subnets").for_each(as_go);
 }
 
 fn add(network: &mut Map, subnet: Value) {
@@ -320,9 +329,26 @@ mod tests {
         spec
     }
 
+    fn newest() -> Versions {
+        Versions::of(&[])
+    }
+
+    #[test]
+    fn the_control_plane_shares_the_table_of_the_nodes_since_some_patches() {
+        let table = |version: &str| {
+            let versions = Versions::told("azure", version);
+            let made = filled(json!({}), |spec| cluster(spec, "demo", &versions));
+            made["networkSpec"]["subnets"][0]["routeTable"]["name"].clone()
+        };
+        for version in ["v1.23.3", "v1.24.2", "v1.25.0", "v1.26.0"] {
+            assert_eq!(table(version), json!("demo-node-routetable"), "{version}");
+        }
+        assert!(["v1.22.4", "v1.23.2", "v1.24.1"].into_iter().all(|version| table(version) == json!("")));
+    }
+
     #[test]
     fn an_empty_network_becomes_that_of_the_cluster() {
-        let made = filled(json!({}), |spec| cluster(spec, "demo"));
+        let made = filled(json!({}), |spec| cluster(spec, "demo", &newest()));
         assert_eq!(made["resourceGroup"], json!("demo"));
         let network = &made["networkSpec"];
         assert_eq!(
@@ -335,7 +361,7 @@ mod tests {
         assert_eq!(network["subnets"][1]["natGateway"], gateway, "its address comes with the next write");
         assert_eq!(network["apiServerLB"]["backendPool"]["name"], json!("demo-public-lb-backendPool"));
         assert!(network.get("nodeOutboundLB").is_none());
-        let again = filled(made, |spec| cluster(spec, "demo"));
+        let again = filled(made, |spec| cluster(spec, "demo", &newest()));
         assert_eq!(again["networkSpec"]["subnets"][1]["natGateway"]["ip"]["name"], json!("pip-demo-node-natgw"));
     }
 
@@ -345,7 +371,7 @@ mod tests {
             "apiServerLB": {"type": INTERNAL},
             "nodeOutboundLB": {"type": INTERNAL, "frontendIPsCount": 2, "frontendIPs": [{"name": "own"}]},
         }});
-        let network = &filled(spec, |spec| cluster(spec, "demo"))["networkSpec"];
+        let network = &filled(spec, |spec| cluster(spec, "demo", &newest()))["networkSpec"];
         assert_eq!(network["apiServerLB"]["name"], json!("demo-internal-lb"));
         assert_eq!(network["apiServerLB"]["frontendIPs"][0]["privateIP"], json!(INTERNAL_ADDRESS));
         assert_eq!(network["nodeOutboundLB"]["type"], json!("Public"));
@@ -355,7 +381,7 @@ mod tests {
     #[test]
     fn a_cluster_whose_control_plane_is_elsewhere_has_no_balancer_before_it() {
         let spec = json!({"controlPlaneEnabled": false, "networkSpec": {"apiServerLB": {"name": "own"}}});
-        let made = filled(spec, |spec| cluster(spec, "demo"));
+        let made = filled(spec, |spec| cluster(spec, "demo", &newest()));
         assert!(made["networkSpec"].get("apiServerLB").is_none());
         assert_eq!(made["networkSpec"]["subnets"].as_array().map(Vec::len), Some(1));
     }

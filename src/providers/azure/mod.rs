@@ -1,5 +1,6 @@
 //! Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.
 
+pub(crate) mod changes;
 mod cluster;
 mod defaults;
 mod fixed;
@@ -11,13 +12,18 @@ mod network;
 mod pool;
 pub(crate) mod webhook;
 
+use semver::Version;
+
 use self::fixed::{CLUSTER_TEMPLATE, MACHINE_TEMPLATE};
 use self::webhook::Azure;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::gates::Gate;
+use crate::kinds::versions::Release;
 use crate::kinds::{Kind, Role};
 use crate::tree::Value;
+
+static RELEASE: Release = Release { name: "azure", newest: Version::new(1, 26, 0), aliases: &["capz"] };
 
 /// Clusters in zones at the edge (cluster-api-provider-azure `feature/feature.go`).
 const EDGE_ZONE: &str = "EdgeZone";
@@ -74,8 +80,10 @@ static KINDS: &[Kind] = &[
 pub(crate) static PROVIDER: Provider = Provider {
     name: "azure",
     title: "Cluster API Provider Azure, with clusters that AKS manages: its webhooks were run.",
+    release: Some(&RELEASE),
     kinds: KINDS,
     gates: GATES,
+    changes: changes::ALL,
     packs: &["azure", "azure-pools", "azure-managed", "azure-managed-pools", "azure-aso"],
     ..Provider::EMPTY
 };

@@ -2,6 +2,7 @@
 //! Read beside `internal/webhooks/azure*_webhook.go`, `azuremanagedcontrolplane_validation.go` and
 //! `internal/exp/webhooks/azuremachinepool_webhook.go` of cluster-api-provider-azure 1.26.
 
+use super::changes::SHARED_TABLE;
 use super::fixed::{CLUSTER, IDENTITY, MANAGED_CONTROL_PLANE, MANAGED_POOL};
 use super::{EDGE_ZONE, INTERNAL_BALANCER};
 use super::{cluster, defaults, looks_up, machine, managed, managed_pool, network, pool};
@@ -35,7 +36,7 @@ impl Webhook for Azure {
         };
         let content = object.pointer_mut(content).and_then(Value::as_object_mut);
         match (written.key.kind.as_str(), content) {
-            ("AzureCluster", Some(spec)) => cluster::cluster(spec, &name),
+            ("AzureCluster", Some(spec)) => cluster::cluster(spec, &name, written.versions),
             ("AzureClusterTemplate", Some(spec)) => cluster::template(spec),
             ("AzureMachinePool", _) => {
                 object.as_object_mut().into_iter().for_each(|object| defaults::pool(child(object, "spec")));
@@ -106,7 +107,7 @@ impl Webhook for Azure {
         match write.kind_name() {
             "AzureCluster" => {
                 CLUSTER.refusals(RULE, sides, &spec, &mut out);
-                subnets(sides, &spec, &mut out);
+                subnets(sides, write.versions, &spec, &mut out);
             }
             "AzureClusterIdentity" => IDENTITY.refusals(RULE, sides, &spec, &mut out),
             "AzureManagedControlPlane" => {
@@ -158,7 +159,8 @@ fn template(object: &mut Value) {
 
 /// What a subnet of a cluster keeps under its name: its tables, its gateway and its group, as the webhook finds them after it has
 /// filled in both sides (validateAzureClusterSubnetUpdate).
-fn subnets((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+fn subnets((old, new): (&Value, &Value), versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
+    let is_taken_once = |block: &str| block == "natGateway" || block == "routeTable" && versions.has(&SHARED_TABLE);
     let name = |subnet: &Value, pointer: &str| text(subnet, pointer).unwrap_or_default().to_owned();
     for (place, subnet) in list(new, "/spec/networkSpec/subnets").enumerate() {
         let mut before = list(old, "/spec/networkSpec/subnets");
@@ -166,7 +168,7 @@ fn subnets((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
         for block in ["routeTable", "natGateway", "securityGroup"] {
             let pointer = format!("/{block}/name");
             let was = name(before, &pointer);
-            if was != name(subnet, &pointer) && (block == "securityGroup" || !was.is_empty()) {
+            if was != name(subnet, &pointer) && !(was.is_empty() && is_taken_once(block)) {
                 let below = format!("networkSpec.subnets[{place}].{block}.name");
                 refuse(out, RULE, spec, &below, "it cannot change while the subnet is there");
             }
@@ -229,10 +231,18 @@ mod tests {
     #[test]
     fn a_subnet_keeps_what_it_has_and_a_new_one_takes_any() {
         let subnet = |name: &str, table: &str| json!({"networkSpec": {"subnets": [{"name": name, "routeTable": {"name": table}}]}});
-        assert_eq!(refused(subnets, subnet("a", ""), subnet("a", "x")), [""; 0], "it is taken once");
-        assert_eq!(refused(subnets, subnet("a", "x"), subnet("b", "y")), [""; 0]);
+        fn newest((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+            subnets((old, new), &Versions::of(&[]), spec, out);
+        }
+        fn older((old, new): (&Value, &Value), spec: &Path, out: &mut Vec<Refusal>) {
+            subnets((old, new), &Versions::told("azure", "v1.24.1"), spec, out);
+        }
+        assert_eq!(refused(newest, subnet("a", ""), subnet("a", "x")), [""; 0], "it is taken once");
+        assert_eq!(refused(newest, subnet("a", "x"), subnet("b", "y")), [""; 0]);
         let place = ["spec.networkSpec.subnets[0].routeTable.name"];
-        assert_eq!(refused(subnets, subnet("a", "x"), subnet("a", "y")), place);
+        assert_eq!(refused(newest, subnet("a", "x"), subnet("a", "y")), place);
+        assert_eq!(refused(older, subnet("a", ""), subnet("a", "x")), place);
+        assert_eq!(refused(older, subnet("a", "x"), subnet("a", "x")), [""; 0]);
     }
 
     #[test]

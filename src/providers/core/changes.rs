@@ -150,7 +150,31 @@ pub(crate) static MACHINES_OF_PLANE_STAY: Since = capi(
 }]);
 /// Patches may change the whole spec.
 pub(crate) static PATCHES_OF_SPEC: Since =
-    capi("patches-of-spec", 13, "a patch of a class may name `/spec` itself, up to 1.12 only what lies below it");
+    capi("patches-of-spec", 13, "a patch of a class may name `/spec` itself, older versions only what lies below it")
+        .patched(&[(1, 11, 5), (1, 12, 2)]);
+/// The timeout of components is left out.
+pub(crate) static COMPONENT_TIMEOUT_FREE: Since = capi(
+    "component-timeout-free",
+    12,
+    "`controlPlaneComponentHealthCheckSeconds` (`timeoutForControlPlane` in v1beta1) replaces no Machine of a control plane",
+)
+.patched(&[(1, 11, 4)]);
+/// The settings of CoreDNS are left out.
+pub(crate) static DNS_FREE: Since =
+    capi("dns-free", 7, "`clusterConfiguration.dns` replaces no Machine of a control plane")
+        .patched(&[(1, 5, 8), (1, 6, 4)]);
+/// A topology and an autoscaler do not both count.
+pub(crate) static ONE_COUNTS: Since = capi(
+    "one-counts",
+    8,
+    "workers of a topology cannot have a number beside the annotations by which an autoscaler counts them",
+)
+.judging(&[Later {
+    kind: CLUSTER,
+    path: "spec.topology.workers.machineDeployments[].replicas",
+    effect: Effect::Rejected,
+    says: "is refused beside the annotations of an autoscaler",
+}]);
 /// Webhooks leave alone what they do not change.
 pub(crate) static WRITES_ONLY_CHANGES: Since = capi(
     "writes-only-changes",
@@ -165,8 +189,10 @@ pub(crate) static TOPOLOGY_CLOCK: Since =
 pub(crate) static ALL: &[&Since] = &[
     &RESOURCE_SETS_ON,
     &POOLS_ON,
+    &DNS_FREE,
     &LOCAL_MODE,
     &AFTER_INCLUSIVE,
+    &ONE_COUNTS,
     &SKIP_COREDNS,
     &OLD_SETS_SCALE_DOWN,
     &REFERENCES_WITHOUT_NAMESPACE,
@@ -180,6 +206,7 @@ pub(crate) static ALL: &[&Since] = &[
     &REFERENCES_STAY,
     &RESOURCE_SETS_FREE,
     &V1BETA2,
+    &COMPONENT_TIMEOUT_FREE,
     &DESIRED_OBJECTS,
     &MACHINE_TAINTS,
     &SELECTOR_TO_ALL_SETS,

@@ -3,7 +3,7 @@
 //! Read beside `validateTopologyRollout`, `validateTopologyTaints` and `validateMachineHealthChecks` in
 //! `core/webhooks/admission/cluster.go` of Cluster API 1.14.
 
-use super::changes::{CLASS_TAINTS, REFERENCES_STAY, V1BETA2};
+use super::changes::{CLASS_TAINTS, ONE_COUNTS, REFERENCES_STAY, V1BETA2};
 use super::webhook::{RULE, is_set, strategy_counts};
 use super::{checks, in_hub, taints};
 use crate::kinds::contract::UPGRADE_CONCURRENCY;
@@ -57,12 +57,12 @@ fn kept(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Ve
         }
     }
     if defined(new.pointer("/spec/topology")) {
-        topology_labels(old, new, spec, out);
+        topology_labels(old, new, versions, spec, out);
     }
 }
 
 /// A cluster that has no topology gets none; its version is looked at beside its class.
-fn topology_labels(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>) {
+fn topology_labels(old: &Value, new: &Value, versions: &Versions, spec: &Path, out: &mut Vec<Refusal>) {
     if !defined(old.pointer("/spec/topology"))
         && annotation(new, "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check").is_none()
     {
@@ -84,6 +84,7 @@ fn topology_labels(old: &Value, new: &Value, spec: &Path, out: &mut Vec<Refusal>
             let counts = group.get("replicas").is_some_and(|count| !count.is_null());
             if workers == "machineDeployments"
                 && counts
+                && versions.has(&ONE_COUNTS)
                 && AUTOSCALER.iter().any(|name| annotation(group, name).is_some())
             {
                 refuse(out, RULE, &at, "replicas", "the autoscaler counts the Machines of this group");

@@ -70,6 +70,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &["gcp", "gcp-templates", "gcp-cluster-templates", "gcp-managed"],
+    packs: &["gcp", "gcp-networks", "gcp-templates", "gcp-cluster-templates", "gcp-managed"],
     ..Provider::EMPTY
 };

@@ -1,6 +1,7 @@
 //! The configuration of a k0s Machine: what it was made of, beside what its control plane says now (`internal/controller/controlplane/
 //! helper.go` isBootstrapConfigUpToDate and deprecatedIsK0sConfigChanged of k0smotron 2.1).
 
+use super::changes::{CONFIG_COMPARED, TUNNEL_COMPARED};
 use crate::kinds::contract::BOOTSTRAP;
 use crate::kinds::diff::{self, Style};
 use crate::kinds::fields::{annotation, list, map_at, text};
@@ -52,14 +53,25 @@ const MAPS: &[&str] = &["labels", "annotations"];
 
 /// Where a Machine was made of another configuration than its owner's. One without a config that was looked for is up to date.
 pub(super) fn outdated(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cause> {
-    let Some(config) = &member.config else { return Vec::new() };
+    let Some(config) = member.config.as_ref().filter(|_| versions.has(&CONFIG_COMPARED)) else { return Vec::new() };
     let at = place();
+    let mut causes = compared(member, config, owner, versions, &at);
+    if !versions.has(&TUNNEL_COMPARED) {
+        causes.retain(|cause| !cause.path.starts_with(&["spec", "k0sConfigSpec", "tunneling"]));
+    }
+    causes
+}
+
+/// The places at which its configuration differs from what the Machine remembers, or from its config.
+fn compared(member: &Member, config: &Value, owner: &Value, versions: &Versions, at: &Path) -> Vec<Cause> {
     let Some(made_of) = annotation(&member.machine, MADE_OF) else {
-        return by_config(&member.name, config.get("spec"), owner, &at);
+        return by_config(&member.name, config.get("spec"), owner, at);
     };
     match serde_json::from_str::<Value>(made_of) {
-        Ok(made_of) => differing(&held(Some(&converted(made_of, versions))), &held(owner.pointer(PLACE)), &at),
-        Err(error) => vec![Cause { rule: CONFIG, path: at, detail: format!("the annotation {MADE_OF}: {error}") }],
+        Ok(made_of) => differing(&held(Some(&converted(made_of, versions))), &held(owner.pointer(PLACE)), at),
+        Err(error) => {
+            vec![Cause { rule: CONFIG, path: at.clone(), detail: format!("the annotation {MADE_OF}: {error}") }]
+        }
     }
 }
 
@@ -215,8 +227,12 @@ mod tests {
     }
 
     fn found(machine: Value, config: Option<Value>, wanted: Value) -> Vec<String> {
+        found_by("v2.1.0", machine, config, wanted)
+    }
+
+    fn found_by(version: &str, machine: Value, config: Option<Value>, wanted: Value) -> Vec<String> {
         let member = Member { name: "m".to_owned(), machine, config, infra: None };
-        let causes = outdated(&member, &owner(wanted), &Versions::told("cluster-api", "v1.14.0"));
+        let causes = outdated(&member, &owner(wanted), &Versions::told("k0smotron", version));
         causes.into_iter().map(|cause| format!("{} {}", cause.rule, cause.path)).collect()
     }
 
@@ -254,6 +270,23 @@ mod tests {
         let want = json!({"args": ["a"], "k0s": {"spec": {"api": {"port": 1}, "storage": {"type": "kine"}}}});
         assert!(told(have, want)[0].starts_with("k0s/api-config spec.k0sConfigSpec.k0s.spec.storage"));
         assert_eq!(found(json!({}), None, json!({"args": ["b"]})), [""; 0], "no config, no difference");
+    }
+
+    #[test]
+    fn older_versions_compare_less() {
+        let have = || json!({"args": ["a"], "tunneling": {"enabled": true, "serverAddress": "a"}});
+        let told = |version: &str, key: &str, value: Value| {
+            let mut want = have();
+            want[key] = value;
+            found_by(version, made_of(&have()), Some(json!({})), want)
+        };
+        let tunnel = || json!({"enabled": true, "serverAddress": "b"});
+        for (version, args, tunneling) in
+            [("v1.5.2", 0, 0), ("v1.5.3", 1, 0), ("v1.9.0", 1, 0), ("v1.10.0", 1, 1), ("v2.1.0", 1, 1)]
+        {
+            let found = (told(version, "args", json!(["b"])).len(), told(version, "tunneling", tunnel()).len());
+            assert_eq!(found, (args, tunneling), "{version}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.
 
+pub(crate) mod changes;
 mod config;
 pub(crate) mod mirror;
 mod version;
@@ -8,14 +9,19 @@ mod worker;
 
 use std::sync::LazyLock;
 
+use semver::Version;
+
 use self::mirror::K0sControlPlane;
 use self::webhook::{Alone, Converted, Hosted, K0s};
 use self::worker::Worker;
 use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::kinds::superset::Superset;
+use crate::kinds::versions::Release;
 use crate::kinds::{Kind, OwnerRules, Role};
 use crate::model::RuleId;
+
+static RELEASE: Release = Release { name: "k0smotron", newest: Version::new(2, 1, 0), aliases: &[] };
 
 /// The control plane of Machines.
 const CONTROL_PLANE_KIND: &str = "K0sControlPlane";
@@ -73,8 +79,10 @@ static KINDS: &[Kind] = &[
 pub(crate) static PROVIDER: Provider = Provider {
     name: "k0smotron",
     title: "k0smotron: its control plane of Machines, by its mirror and webhook, and the one of Pods.",
+    release: Some(&RELEASE),
     groups: &[ALONE],
     kinds: KINDS,
+    changes: changes::ALL,
     packs: &["k0smotron", "k0smotron-hosted", "k0smotron-workers"],
     ..Provider::EMPTY
 };

@@ -12,7 +12,7 @@ use crate::kinds::superset;
 use crate::model::Cause;
 use crate::model::Member;
 use crate::object::Path;
-use crate::providers::core::changes::V1BETA2;
+use crate::providers::core::changes::{COMPONENT_TIMEOUT_FREE, DNS_FREE, V1BETA2};
 use crate::providers::kind_of;
 use crate::providers::kubeadm::config::{STYLE, cause, has_reference, old_defaults};
 use crate::tree::{Value, json};
@@ -20,7 +20,8 @@ use crate::tree::{Value, json};
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
 pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
 
-/// A timeout that v1beta1 has in the cluster configuration and v1beta2 in both forms; no version compares it.
+/// A timeout that v1beta1 has in the cluster configuration and v1beta2 in both forms; of those that read v1beta2 only the first
+/// patches of 1.11 compare it.
 const COMPONENT: &str = "controlPlaneComponentHealthCheckSeconds";
 
 /// What the Go types of v1beta1 keep apart, which 1.5 to 1.10 compare.
@@ -99,7 +100,9 @@ fn cluster_configuration(member: &Member, owner: &Value, versions: &Versions, st
         }
         if let Some(map) = side.as_object_mut() {
             // CoreDNS is updated in place; the version of the annotation is no setting.
-            map.remove("dns");
+            if versions.has(&DNS_FREE) {
+                map.remove("dns");
+            }
             map.remove("marshalVersion");
         }
         diff::prune(side, style);
@@ -123,7 +126,8 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
         }
         form => form.is_some_and(Value::is_object),
     };
-    if versions.has(&V1BETA2) {
+    let is_compared = versions.has(&V1BETA2) && !versions.has(&COMPONENT_TIMEOUT_FREE);
+    if versions.has(&V1BETA2) && !is_compared {
         // Conversion puts this one into both forms, and is not to make a joined Machine of the first one.
         for form in ["initConfiguration", "joinConfiguration"] {
             let timeouts = current.get_mut(form).and_then(|form| form.get_mut("timeouts")?.as_object_mut());
@@ -160,7 +164,7 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
             if drop_control_plane {
                 form.remove("controlPlane");
             }
-            if let Some(timeouts) = form.get_mut("timeouts").and_then(Value::as_object_mut) {
+            if let Some(timeouts) = form.get_mut("timeouts").and_then(Value::as_object_mut).filter(|_| !is_compared) {
                 timeouts.remove(COMPONENT);
             }
         }

@@ -36,6 +36,10 @@ pub(crate) static POOL_ANNOTATION: Since = Since::new(
     (1, 12),
     "a network of a Metal3DataTemplate may find its pool by an annotation (`fromPoolAnnotation`)",
 );
+/// The cloud provider may be turned on or off.
+pub(crate) static WORDS_TURN: Since =
+    Since::new("words-turn", "metal3", (1, 13), "a Metal3Cluster may turn its cloud provider on or off")
+        .patched(&[(1, 11, 4), (1, 12, 1)]);
 /// One word again, and no webhook that writes anew.
 pub(crate) static V1BETA2: Since = Since::new(
     "v1beta2",
@@ -48,5 +52,14 @@ pub(crate) static OCI_IMAGES: Since =
     Since::new("oci-images", "metal3", (1, 14), "images can come from a registry, and then have no checksum");
 
 /// All of them, from the oldest to the newest.
-pub(crate) static ALL: &[&Since] =
-    &[&CUSTOM_DEPLOY, &TWO_WORDS, &SECRETS_HERE, &DATA_NAME, &TEMPLATES_HERE, &POOL_ANNOTATION, &V1BETA2, &OCI_IMAGES];
+pub(crate) static ALL: &[&Since] = &[
+    &CUSTOM_DEPLOY,
+    &TWO_WORDS,
+    &SECRETS_HERE,
+    &DATA_NAME,
+    &TEMPLATES_HERE,
+    &POOL_ANNOTATION,
+    &WORDS_TURN,
+    &V1BETA2,
+    &OCI_IMAGES,
+];

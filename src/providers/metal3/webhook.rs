@@ -2,7 +2,7 @@
 //! Read beside `internal/webhooks/v1beta1/metal3{cluster,clustertemplate,machine,machinetemplate}_webhook.go` and
 //! `api/v1beta1/{common,metal3cluster}_types.go` of cluster-api-provider-metal3 1.10, and the `v1beta2` ones of 1.13 and 1.14.
 
-use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, SECRETS_HERE, TWO_WORDS, V1BETA2};
+use super::changes::{CUSTOM_DEPLOY, OCI_IMAGES, SECRETS_HERE, TWO_WORDS, V1BETA2, WORDS_TURN};
 use super::{DATA_TEMPLATE, others};
 use crate::kinds::Shape;
 use crate::kinds::Versions;
@@ -215,7 +215,7 @@ fn cluster(old: Option<&Value>, new: &Value, spec: &Path, versions: &Versions, o
     if clash(told(new, WITH), told(new, WITHOUT)) {
         refuse(out, RULE, spec, WITH, "cloudProviderEnabled and noCloudProvider contradict each other");
     }
-    let Some(old) = old else { return };
+    let Some(old) = old.filter(|_| !versions.has(&WORDS_TURN)) else { return };
     for (key, other) in [(WITH, WITHOUT), (WITHOUT, WITH)] {
         if clash(told(new, key), told(old, other)) {
             refuse(out, RULE, spec, key, format!("{key} contradicts {other} as it was"));
@@ -257,7 +257,11 @@ mod tests {
         let told = |version: &str, new: Value| refused("Metal3Cluster", version, Some(cluster(false, true)), new);
         assert_eq!(told("v1.10.1", cluster(false, true)), [""; 0]);
         assert_eq!(told("v1.10.1", cluster(true, false)), ["spec.cloudProviderEnabled", "spec.noCloudProvider"]);
-        assert_eq!(told("v1.13.0", cluster(true, false)), [""; 0]);
+        for version in ["v1.11.4", "v1.12.1", "v1.13.0"] {
+            assert_eq!(told(version, cluster(true, false)), [""; 0], "{version}");
+        }
+        assert_eq!((told("v1.11.3", cluster(true, false)).len(), told("v1.12.0", cluster(true, false)).len()), (2, 2));
+        assert_eq!(told("v1.12.1", cluster(true, true)), ["spec.cloudProviderEnabled"]);
         assert_eq!(told("v1.13.0", json!({"spec": {}})), ["spec.controlPlaneEndpoint"]);
     }
 

@@ -20,6 +20,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     name: "microk8s",
     title: "MicroK8s, by its pack and its schemas, which were run.",
     kinds: KINDS,
-    packs: &["microk8s"],
+    packs: &["microk8s", "microk8s-workers"],
     ..Provider::EMPTY
 };

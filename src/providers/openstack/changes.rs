@@ -6,12 +6,22 @@ use crate::kinds::versions::Since;
 pub(crate) static PINNED: Since = Since::new(
     "pinned",
     "openstack",
-    (0, 12),
-    "a network and subnets that were found by a filter may be named by their ids (since the patch 0.12.4)",
-);
+    (0, 13),
+    "a network and subnets that were found by a filter may be named by their ids",
+)
+.patched(&[(0, 11, 7), (0, 12, 4)]);
+/// Rules of one group may change.
+pub(crate) static GROUP_RULES: Since = Since::new(
+    "group-rules",
+    "openstack",
+    (0, 13),
+    "the rules of managed security groups for control planes or for workers alone may change",
+)
+.patched(&[(0, 12, 2)]);
 /// Name servers may change.
 pub(crate) static NAME_SERVERS: Since =
-    Since::new("name-servers", "openstack", (0, 13), "the name servers of managed subnets may change");
+    Since::new("name-servers", "openstack", (0, 13), "the name servers of managed subnets may change")
+        .patched(&[(0, 12, 6)]);
 /// Rules of security groups are asked at each write.
 pub(crate) static RULES_ASKED: Since = Since::new(
     "rules-asked",
@@ -28,4 +38,4 @@ pub(crate) static MACHINES_FREED: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub(crate) static ALL: &[&Since] = &[&PINNED, &NAME_SERVERS, &RULES_ASKED, &MACHINES_FREED];
+pub(crate) static ALL: &[&Since] = &[&PINNED, &GROUP_RULES, &NAME_SERVERS, &RULES_ASKED, &MACHINES_FREED];

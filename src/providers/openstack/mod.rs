@@ -42,6 +42,13 @@ pub(crate) static PROVIDER: Provider = Provider {
     groups: &["openstack.k-orc.cloud"],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &["openstack", "openstack-machines", "openstack-templates", "openstack-servers"],
+    packs: &[
+        "openstack",
+        "openstack-machines",
+        "openstack-templates",
+        "openstack-servers",
+        "openstack-addresses",
+        "openstack-identities",
+    ],
     ..Provider::EMPTY
 };

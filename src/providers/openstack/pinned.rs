@@ -1,8 +1,6 @@
 //! Mirror of what the webhook of an OpenStackCluster lets through of its network: one that was found by a filter may be named by its
 //! id, which moves nothing. Read beside `pkg/webhooks/openstackcluster_webhook.go` (ValidateUpdate,
-//! allowSubnetFilterToIDTransition) of cluster-api-provider-openstack 0.12.4 and 0.13 to 0.15.
-
-use semver::Version;
+//! allowSubnetFilterToIDTransition) of cluster-api-provider-openstack 0.11.7, 0.12.4 and 0.13 to 0.15.
 
 use super::changes::PINNED;
 use super::webhook::RULE;
@@ -12,13 +10,10 @@ use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::Path;
 use crate::tree::Value;
 
-/// The first patch that lets it through.
-const FIRST: Version = Version::new(0, 12, 4);
-
 /// Takes over into the past the ids of the network and of the subnets that the cluster has already. What else changes of a
 /// filter stays a change: the subnets are looked for by it.
 pub(super) fn let_through(old: &mut Value, new: &Value, versions: &Versions) {
-    if !is_asked(versions) {
+    if !versions.has(&PINNED) {
         return;
     }
     let id = text(new, "/spec/network/id").filter(|id| Some(*id) == text(old, "/status/network/id"));
@@ -36,7 +31,7 @@ pub(super) fn let_through(old: &mut Value, new: &Value, versions: &Versions) {
 
 /// Filters of subnets that change where the webhook lets none through.
 pub(super) fn refusals(old: &Value, new: &Value, versions: &Versions, at: &Path, out: &mut Vec<Refusal>) {
-    if is_asked(versions) && has_subnets(old, new) {
+    if versions.has(&PINNED) && has_subnets(old, new) {
         return;
     }
     let sides = list(old, "/spec/subnets").zip(list(new, "/spec/subnets")).enumerate();
@@ -50,11 +45,6 @@ pub(super) fn refusals(old: &Value, new: &Value, versions: &Versions, at: &Path,
             "the subnets of a cluster are fixed until they were found, and their names later too",
         );
     }
-}
-
-/// Whether the version lets anything through.
-fn is_asked(versions: &Versions) -> bool {
-    versions.has(&PINNED) && versions.ask(PINNED.provider, |version| *version >= FIRST)
 }
 
 /// Whether a subnet is looked for by a filter on both sides.
@@ -107,6 +97,7 @@ mod tests {
         assert_eq!(past("v0.13.0", "n", "s"), [true, true]);
         assert_eq!(past("v0.12.4", "n", "s"), [true, true]);
         assert_eq!(past("v0.12.3", "n", "s"), [false, false]);
+        assert_eq!((past("v0.11.7", "n", "s"), past("v0.11.6", "n", "s")), ([true, true], [false, false]));
         assert_eq!(past("v0.13.0", "other", "s"), [false, true]);
         assert_eq!(past("v0.13.0", "n", "other"), [true, false]);
     }

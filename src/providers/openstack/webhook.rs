@@ -4,7 +4,7 @@
 //! in `api/v1beta1/{types,openstackmachine_types,openstackcluster_types}.go`, `api/v1beta2` and `api/v1alpha1/openstackserver_types.go`
 //! of cluster-api-provider-openstack 0.11 to 0.15.
 
-use super::changes::{MACHINES_FREED, NAME_SERVERS};
+use super::changes::{GROUP_RULES, MACHINES_FREED, NAME_SERVERS};
 use super::{address, network, peers, pinned};
 use crate::kinds::Versions;
 use crate::kinds::Webhook;
@@ -150,6 +150,9 @@ fn is_free(kind: &str, place: &Path, versions: &Versions) -> bool {
 fn is_free_of_cluster(keys: &[&str], versions: &Versions) -> bool {
     match keys {
         ["identityRef" | "bastion" | "controlPlaneAvailabilityZones" | "controlPlaneOmitAvailabilityZone", ..] => true,
+        ["managedSecurityGroups", "controlPlaneNodesSecurityGroupRules" | "workerNodesSecurityGroupRules", ..] => {
+            versions.has(&GROUP_RULES)
+        }
         ["managedSecurityGroups", rules, ..] => rules.ends_with("Rules") || *rules == "allowAllInClusterTraffic",
         ["apiServerLoadBalancer", "allowedCIDRs", ..] => true,
         ["apiServer", "managedLoadBalancer", "allowedCIDRs", ..] => true,

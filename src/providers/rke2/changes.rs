@@ -27,17 +27,18 @@ pub(crate) static USER_DATA_READ: Since = Since::new(
     "user-data-read",
     "rke2",
     (0, 20),
-    "user data is compared as its webhook leaves it; empty lists of the owner count until 0.21",
+    "user data is compared as its webhook leaves it; empty lists of the owner count in 0.20.0",
 )
 .judging(&[Later {
     kind: CONTROL_PLANE_KIND,
     path: "spec",
     effect: Effect::Rollout,
-    says: "replaces Machines for ever where it holds an empty list, until 0.21",
+    says: "replaces Machines for ever where it holds an empty list, in 0.20.0",
 }]);
 /// Empty lists do not count.
 pub(crate) static EMPTY_LISTS_DROPPED: Since =
-    Since::new("empty-lists-dropped", "rke2", (0, 21), "empty lists of the owner are dropped before they are compared");
+    Since::new("empty-lists-dropped", "rke2", (0, 21), "empty lists of the owner are dropped before they are compared")
+        .patched(&[(0, 20, 1)]);
 /// The reference to the infrastructure has one place.
 pub(crate) static ONE_REFERENCE: Since = Since::new(
     "one-reference",

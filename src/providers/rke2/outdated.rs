@@ -139,7 +139,7 @@ fn server_config(member: &Member, owner: &Value, versions: &Versions) -> Vec<Cau
     differing(have, want, &at, versions).into_iter().map(|path| cause(path, "")).collect()
 }
 
-/// The places at which what a Machine has differs from what is wanted, empty values dropped. Version 0.20 keeps the empty lists
+/// The places at which what a Machine has differs from what is wanted, empty values dropped. Version 0.20.0 keeps the empty lists
 /// of the owner, which no Machine can have: such a spec never matches.
 fn differing(mut have: Value, mut want: Value, at: &Path, versions: &Versions) -> Vec<Path> {
     let mut kept = Vec::new();
@@ -289,6 +289,16 @@ mod tests {
             assert!(!differs(field, false) && differs(field, true), "{field}");
         }
         assert!(differs("disableAutomaticSnapshots", false), "a pointer keeps what is off");
+    }
+
+    #[test]
+    fn an_empty_list_counts_in_one_patch() {
+        let differs = |version: &str| {
+            let want = json!({"nodeTaints": []});
+            !differing(json!({}), want, &Path::root(), &Versions::told("rke2", version)).is_empty()
+        };
+        assert!(differs("v0.20.0"));
+        assert!(!["v0.19.0", "v0.20.1", "v0.21.0"].into_iter().any(differs));
     }
 
     #[test]

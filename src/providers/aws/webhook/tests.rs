@@ -3,7 +3,11 @@ use crate::tree::json;
 
 fn refused(old: Option<Value>, new: Value) -> Vec<String> {
     let object = |spec: Value| json!({"spec": spec});
-    let found = cluster(old.map(object).as_ref(), &object(new));
+    refused_by("v2.13.0", old.map(object).as_ref(), &object(new))
+}
+
+fn refused_by(version: &str, old: Option<&Value>, new: &Value) -> Vec<String> {
+    let found = cluster(old, new, &Versions::told("aws", version));
     found.into_iter().map(|refusal| refusal.path.to_string()).collect()
 }
 
@@ -20,7 +24,14 @@ fn a_load_balancer_keeps_what_it_was_made_with() {
     assert_eq!(refused(Some(old.clone()), json!({})), ["spec.controlPlaneLoadBalancer"]);
     let classic = with(json!({"loadBalancerType": "classic"}));
     let checked = with(json!({"loadBalancerType": "classic", "healthCheckProtocol": "TCP"}));
-    assert_eq!(refused(Some(classic), checked), [""; 0], "only a classic one changes its check");
+    assert_eq!(refused(Some(classic.clone()), checked.clone()), [""; 0], "only a classic one changes its check");
+    let (classic, checked) = (json!({"spec": classic}), json!({"spec": checked}));
+    assert_eq!(refused_by("v2.8.1", Some(&classic), &checked), [""; 0]);
+    assert_eq!(
+        refused_by("v2.7.2", Some(&classic), &checked),
+        ["spec.controlPlaneLoadBalancer.healthCheckProtocol"],
+        "since 2.8"
+    );
     let second = json!({"secondaryControlPlaneLoadBalancer": {"scheme": "internal", "name": "x"}});
     assert_eq!(refused(Some(json!({})), second), ["spec.secondaryControlPlaneLoadBalancer.scheme"]);
 }
