@@ -113,6 +113,18 @@ impl Hold {
         format!("{}; this waits, as {}, and happens when {}", effect.trim_end_matches('.'), self.says, self.over)
     }
 
+    /// What was done, where a write of a field is known to have ended it, and no hand.
+    #[must_use]
+    pub(crate) fn ended(&self) -> &str {
+        self.over.split_once(" or somebody ").map_or(self.over.as_str(), |(written, _)| written)
+    }
+
+    /// When what a sentence of [`Self::tells`] says happens: the clause at its end.
+    #[must_use]
+    pub(crate) fn end_of(told: &str) -> Option<&str> {
+        told.rsplit_once(", and happens when ").map(|(_, over)| over)
+    }
+
     /// The same, with what it is that happens then.
     #[must_use]
     pub(crate) fn tells_of(&self, effect: &str, then: &str) -> String {

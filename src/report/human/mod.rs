@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use super::fold::{self, ClusterName, Folded};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, sentence, several};
 use crate::impact::counted;
-use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
+use crate::model::{DO, Decision, Effect, Hold, OR, Reason, SET_BACK};
 pub(crate) use page::WIDTH;
 pub use page::{Page, Paint};
 
@@ -126,7 +126,10 @@ pub(crate) fn summary(report: &Report) -> String {
         }
     }
     let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
-    let mut what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    let mut what = match parts.is_empty() {
+        true => held(report).unwrap_or_else(|| objects_of(report)),
+        false => parts.join(", ") + sick(report).unwrap_or_default(),
+    };
     if let Some(upgrade) = &report.upgrade {
         let steps: Vec<String> = upgrade.providers.iter().map(ToString::to_string).collect();
         what = format!("{}: {what}", steps.join(", "));
@@ -138,6 +141,36 @@ pub(crate) fn summary(report: &Report) -> String {
         Some(glass) => format!("{}: {what}", glass.shout()),
         None => what,
     }
+}
+
+/// Why it is held where no Machine goes, in short; nothing where what the effect does says it.
+fn held(report: &Report) -> Option<String> {
+    let first = report.reasons.iter().find(|reason| reason.decision == Decision::Hold);
+    let reason = first.filter(|_| report.decision == Decision::Hold)?;
+    match reason.gate.as_str() {
+        "rollout" | "rejected" | "unknown" => None,
+        "infrastructure" => Some("infrastructure would change".to_owned()),
+        "paused" => {
+            let objects = plural(report.objects.len() as u64, "object");
+            let when = Hold::end_of(&reason.message).map_or_else(String::new, |over| format!(" when {over}"));
+            Some(format!("{objects} changed, and what waits happens{when}"))
+        }
+        _ => Some(sentence::start(&reason.message)),
+    }
+}
+
+/// What is said of a cluster whose Machines go while it is not well.
+fn sick(report: &Report) -> Option<&'static str> {
+    let held = report.reasons.iter().filter(|reason| reason.decision == Decision::Hold);
+    held.filter_map(|reason| match reason.gate.as_str() {
+        "health.etcd" => Some("; etcd could lose its quorum"),
+        "health.machines" => Some("; Machines are not healthy or missing"),
+        "health.remediation" => Some("; a remediation is under way"),
+        "health.bootstrap" => Some("; the control plane was never complete"),
+        "health.inProgress" => Some("; another rollout or scaling is under way"),
+        _ => None,
+    })
+    .next()
 }
 
 /// What happens where no Machine goes, in one line that counts objects.
@@ -168,8 +201,8 @@ fn by_effect(report: &Report, all: u64) -> String {
     };
     let what = match report.effect {
         Effect::Rejected if those > 0 => return format!("{so_many} would be refused"),
-        Effect::Unknown if those == 1 => return format!("{so_many} has an unknown effect"),
-        Effect::Unknown if those > 1 => return format!("{so_many} have an unknown effect"),
+        Effect::Unknown if those == 1 => return format!("{so_many} is not known to be safe"),
+        Effect::Unknown if those > 1 => return format!("{so_many} are not known to be safe"),
         Effect::None if report.decision == Decision::Undecided => {
             "no effect on Machines was found, but not everything is known"
         }
