@@ -224,7 +224,7 @@ fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<
 /// What a person does where a cluster is not fit for a rollout; a warning asks for nothing.
 pub(super) fn remedy(gate: &str, answer: Decision) -> Option<String> {
     let wanted = match gate {
-        "etcd" => "bring the etcd members back first, and write this then",
+        "etcd" => "see that every etcd member is healthy and votes, and write this then",
         "machines" => "repair the Machines or wait until they are healthy, and write this then",
         "remediation" => "wait until the remediation is over, and write this then",
         "bootstrap" => "wait until the control plane is initialized, and write this then",

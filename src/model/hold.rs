@@ -119,10 +119,14 @@ impl Hold {
         self.over.split_once(" or somebody ").map_or(self.over.as_str(), |(written, _)| written)
     }
 
-    /// When what a sentence of [`Self::tells`] says happens: the clause at its end.
+    /// What a sentence of [`Self::tells`] or [`Self::tells_of`] says: what happens, and when.
     #[must_use]
-    pub(crate) fn end_of(told: &str) -> Option<&str> {
-        told.rsplit_once(", and happens when ").map(|(_, over)| over)
+    pub(crate) fn told(sentence: &str) -> Option<(&str, &str)> {
+        let (effect, rest) = sentence.rsplit_once("; this waits, as ")?;
+        match rest.rsplit_once(", and happens when ") {
+            Some((_, over)) => Some((effect.rsplit("; ").next().unwrap_or(effect), over)),
+            None => rest.split_once(": ")?.1.rsplit_once(" when "),
+        }
     }
 
     /// The same, with what it is that happens then.

@@ -5,7 +5,7 @@ use super::{LiveReport, plural};
 use crate::compare::{Change, Pair, Within};
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
-use crate::model::{Effect, Together, Touches};
+use crate::model::{Effect, Hold, Together, Touches};
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -266,6 +266,13 @@ pub(crate) fn short(value: Option<&Value>) -> String {
     }
 }
 
+/// What waits, and when it happens, of a sentence that says what holds it back.
+#[must_use]
+pub(crate) fn of_waiting(because: &str) -> Option<String> {
+    let (effect, over) = Hold::told(because)?;
+    Some(format!("{} when {over}", start(&in_a_sentence(effect))))
+}
+
 /// The start of a sentence, for a line that others explain: its first part, cut behind a word.
 #[must_use]
 pub(crate) fn start(text: &str) -> String {
@@ -311,6 +318,21 @@ mod tests {
         ] {
             assert_eq!(of_several(one.to_owned()), many);
         }
+    }
+
+    #[test]
+    fn what_waits_is_told_by_what_happens_and_when() {
+        let hold = Hold {
+            why: crate::model::Why::RolloutPaused,
+            places: Vec::new(),
+            says: "Cluster a/b is paused".to_owned(),
+            over: "Cluster a/b is no longer paused".to_owned(),
+        };
+        let told = |sentence: String| of_waiting(&sentence);
+        let wanted = |what: &str| Some(format!("{what} when Cluster a/b is no longer paused"));
+        assert_eq!(told(hold.tells("It is known; the group is deleted.")), wanted("the group is deleted"));
+        assert_eq!(told(hold.tells_of("They differ", "2 Machines are replaced")), wanted("2 Machines are replaced"));
+        assert_eq!(told("nothing waits".to_owned()), None);
     }
 
     #[test]

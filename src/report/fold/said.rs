@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::names::{ClusterName, Crowd, Names, Own};
 use super::{by_effect, by_role};
 use crate::hashed::{HashMap, HashSet};
-use crate::model::{Decision, Effect};
+use crate::model::{Decision, Effect, Finding};
 use crate::object::Key;
 use crate::report::{Reason, Report, plural};
 
@@ -205,9 +205,8 @@ const VERBS: [&str; 4] = [" replaces ", " destroys ", " replace ", " destroy "];
 fn uncounted(text: &str) -> (String, u64) {
     let counted = VERBS.iter().find_map(|verb| {
         let (start, what) = text.rsplit_once(verb)?;
-        let (count, machines) = what.split_once(' ')?;
-        let count = count.parse().ok().filter(|_| matches!(machines, "Machine" | "Machines"))?;
-        Some((format!("{start}{verb}{MACHINES}"), count))
+        let count: u64 = what.split_once(' ')?.0.parse().ok()?;
+        (what == plural(count, "Machine")).then(|| (format!("{start}{verb}{MACHINES}"), count))
     });
     counted.unwrap_or_else(|| (text.to_owned(), 0))
 }
@@ -224,7 +223,14 @@ fn without_verb(text: &str) -> &str {
 
 /// The findings, in the report's order.
 pub(super) fn findings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGroup<'r>> {
-    let sentences = report.findings.iter().map(|finding| {
+    // What a refusal says stands in its reason.
+    let is_said = |finding: &&Finding| {
+        let says = |reason: &Reason| {
+            reason.object.as_ref() == Some(&finding.object) && reason.message.ends_with(&finding.message)
+        };
+        finding.id == "write-refused" && report.reasons.iter().any(says)
+    };
+    let sentences = report.findings.iter().filter(|finding| !is_said(finding)).map(|finding| {
         let own = names.own(&finding.object);
         // Some begin with the object that they are about.
         let rest = finding.message.strip_prefix(finding.object.to_string().as_str());

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use super::fold::{self, ClusterName, Folded};
 use super::{LateState, LateValueReport, ObjectReport, Report, dry_run, plural, sentence, several};
 use crate::impact::counted;
-use crate::model::{DO, Decision, Effect, Hold, OR, Reason, SET_BACK};
+use crate::model::{DO, Decision, Effect, OR, Reason, SET_BACK};
 pub(crate) use page::WIDTH;
 pub use page::{Page, Paint};
 
@@ -150,13 +150,17 @@ fn held(report: &Report) -> Option<String> {
     match reason.gate.as_str() {
         "rollout" | "rejected" | "unknown" => None,
         "infrastructure" => Some("infrastructure would change".to_owned()),
-        "paused" => {
-            let objects = plural(report.objects.len() as u64, "object");
-            let when = Hold::end_of(&reason.message).map_or_else(String::new, |over| format!(" when {over}"));
-            Some(format!("{objects} changed, and what waits happens{when}"))
-        }
+        "paused" => because(report, reason).and_then(sentence::of_waiting),
         _ => Some(sentence::start(&reason.message)),
     }
+}
+
+/// What is said of the change that a reason is about, or of the whole object.
+fn because<'r>(report: &'r Report, reason: &Reason) -> Option<&'r str> {
+    let object = report.objects.iter().find(|object| Some(&object.key()) == reason.object.as_ref())?;
+    let path = reason.about.path.as_deref();
+    let change = object.changes.iter().find(|change| Some(change.path.as_str()) == path);
+    Some(change.map_or(object.because.as_str(), |change| change.because.as_str()))
 }
 
 /// What is said of a cluster whose Machines go while it is not well.
@@ -164,7 +168,7 @@ fn sick(report: &Report) -> Option<&'static str> {
     let held = report.reasons.iter().filter(|reason| reason.decision == Decision::Hold);
     held.filter_map(|reason| match reason.gate.as_str() {
         "health.etcd" => Some("; etcd could lose its quorum"),
-        "health.machines" => Some("; Machines are not healthy or missing"),
+        "health.machines" => Some("; Machines are missing or not healthy"),
         "health.remediation" => Some("; a remediation is under way"),
         "health.bootstrap" => Some("; the control plane was never complete"),
         "health.inProgress" => Some("; another rollout or scaling is under way"),
