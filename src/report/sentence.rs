@@ -270,7 +270,7 @@ pub(crate) fn short(value: Option<&Value>) -> String {
 #[must_use]
 pub(crate) fn of_waiting(because: &str) -> Option<String> {
     let (effect, over) = Hold::told(because)?;
-    Some(format!("{} when {over}", start(&in_a_sentence(effect))))
+    Some(format!("when {over}: {}", start(&in_a_sentence(effect))))
 }
 
 /// The start of a sentence, for a line that others explain: its first part, cut behind a word.
@@ -329,7 +329,7 @@ mod tests {
             over: "Cluster a/b is no longer paused".to_owned(),
         };
         let told = |sentence: String| of_waiting(&sentence);
-        let wanted = |what: &str| Some(format!("{what} when Cluster a/b is no longer paused"));
+        let wanted = |what: &str| Some(format!("when Cluster a/b is no longer paused: {what}"));
         assert_eq!(told(hold.tells("It is known; the group is deleted.")), wanted("the group is deleted"));
         assert_eq!(told(hold.tells_of("They differ", "2 Machines are replaced")), wanted("2 Machines are replaced"));
         assert_eq!(told("nothing waits".to_owned()), None);
