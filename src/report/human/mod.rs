@@ -87,7 +87,7 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
     }
     page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
     let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
-    let first = next.map(|group| group.first).find(|reason| reason.next.is_some());
+    let first = next.map(|group| group.first).find(|reason| reason.steps().next().is_some());
     first
         .into_iter()
         .flat_map(Reason::steps)
