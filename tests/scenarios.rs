@@ -342,9 +342,10 @@ fn every_next_line_of_every_scenario_is_a_command_that_the_program_accepts() {
             let others = reason["or"].as_array().into_iter().flatten();
             let steps: Vec<&str> = std::iter::once(&reason["next"]).chain(others).filter_map(Value::as_str).collect();
             let is_command = |step: &&str| ["rollgate ", "kubectl ", "helm "].iter().any(|name| step.starts_with(name));
-            if !steps.iter().all(is_command)
-                || (steps.is_empty() && (reason["decision"] == "hold" || reason["decision"] == "undecided"))
-            {
+            // What cannot be read is told by its own remedy alone.
+            let is_told = reason["gate"] == "read" && reason["remedy"].is_string();
+            let asks = !is_told && (reason["decision"] == "hold" || reason["decision"] == "undecided");
+            if !steps.iter().all(is_command) || (steps.is_empty() && asks) {
                 faults.push(format!("{}: what is next is no command: {reason}", folder.display()));
             }
             for words in steps.into_iter().filter_map(command_of) {

@@ -91,7 +91,7 @@ pub struct ClusterId {
 impl std::fmt::Display for ClusterId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let namespace = self.namespace.as_ref().map_or_else(String::new, |namespace| format!("{namespace}/"));
-        let uid = self.uid.as_ref().map_or_else(|| " (not read)".to_owned(), |uid| format!(" (uid {uid})"));
+        let uid = self.uid.as_ref().map_or_else(|| " (its uid was not read)".to_owned(), |uid| format!(" (uid {uid})"));
         write!(f, "{namespace}{}{uid}", self.name)
     }
 }

@@ -313,12 +313,19 @@ fn list(places: &mut ApprovalPlaces<'_>, now: Timestamp, outside: &mut Outside<'
 /// One approval in two lines.
 fn row(one: &Approval, now: Timestamp) -> String {
     let once = if one.once { ", for one install" } else { "" };
-    let state = one.ended(now).unwrap_or_else(|| format!("counts until {}{once}", one.expires));
+    let ended = one.ended(now).map(|ended| ended.strip_prefix("it ").map(str::to_owned).unwrap_or(ended));
+    let state = ended.unwrap_or_else(|| format!("counts until {}{once}", one.expires));
     let by = one.by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
     let release = one.release.as_ref().map_or_else(String::new, |release| format!("  {release}"));
     let gates: Vec<&str> = one.gates.iter().map(|held| held.gate.as_str()).collect();
     let short = one.digest.get(..19).unwrap_or(&one.digest);
-    format!("  {}  {state}\n    {}{by} at {}  {short}{release}  {}\n", one.id, one.reason, one.time, gates.join(", "))
+    format!(
+        "  {}  {state}\n    given {}{by}: {}  {short}{release}  {}\n",
+        one.id,
+        one.time,
+        one.reason,
+        gates.join(", ")
+    )
 }
 
 /// A place as JSON.

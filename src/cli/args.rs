@@ -175,11 +175,12 @@ pub struct AlsoShown {
 
 /// Options of `snapshot`.
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.value_name("FILE").help("The file of the snapshot; `-` for standard output (default)")))]
 pub struct SnapshotArgs {
     /// What the World is read for.
     #[command(flatten)]
     pub source: super::source::SourceArgs,
-    /// Options that every judging command has; `-o FILE` names the file of the World.
+    /// Options that every judging command has.
     #[command(flatten)]
     pub common: CommonArgs,
 }

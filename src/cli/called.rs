@@ -62,9 +62,10 @@ impl Called<'_> {
         call.line(&self.options(true))
     }
 
-    /// The command that approves a change.
-    pub(super) fn approve(&self, digest: &str) -> String {
-        Call::of(["approve", digest]).line(&self.options(false))
+    /// The command that approves a change; where approvals count in commits alone, the one that makes the commit.
+    pub(super) fn approve(&self, digest: &str, in_commits: bool) -> String {
+        let commit = in_commits.then_some("--make-commit");
+        Call::of(["approve", digest].into_iter().chain(commit)).line(&self.options(false))
     }
 
     /// The command that shows what was approved.

@@ -24,11 +24,11 @@ pub(super) fn tell(message: &str, exit: Exit) {
     let env = environment();
     // The stream may be what is wrong; who writes is told by the rest.
     let detected = detect(&told, Some(&[]), &env);
-    if let Some(path) = say::report_path(&env)
-        && let Ok(bytes) = serde_json::to_vec_pretty(&report(message, exit, &detected))
-    {
-        // It is a service, and standard error has said why the run ended.
-        drop(say::write_report(&path, &bytes));
+    if let Ok(bytes) = serde_json::to_vec_pretty(&report(message, exit, &detected)) {
+        for path in say::report_paths(&env) {
+            // It is a service, and standard error has said why the run ended.
+            drop(say::write_report(&path, &bytes));
+        }
     }
     let places = say::Channels { helm_pid: detected.helm_pid, ..say::Channels::default() };
     let _: say::Spoken = say::past_host(&format!("rollgate: {message}"), detected.host.kind, &places);

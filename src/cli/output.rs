@@ -34,6 +34,11 @@ impl Output {
         Ok(Self { format: known, file })
     }
 
+    /// Whether it goes to a file: a device may be what a person looks at.
+    pub(super) fn is_kept(&self) -> bool {
+        self.file.as_deref().is_some_and(|file| !file.starts_with("/dev") && !file.starts_with("/proc/self/fd"))
+    }
+
     /// Writes the reports of a run to where this says, and a summary to where GitHub shows it.
     pub(super) fn write(
         &self,
@@ -140,6 +145,15 @@ const READ_AND_WRITE: u32 = 0o2;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_is_kept_in_a_file_and_not_on_a_device() {
+        for (text, is_kept) in
+            [("html=r.html", true), ("human", false), ("json=/dev/stderr", false), ("json=/dev/null", false)]
+        {
+            assert_eq!(Output::parse(text).expect("a wish").is_kept(), is_kept, "{text}");
+        }
+    }
 
     #[test]
     fn no_report_takes_the_place_of_what_is_read_or_of_another_one() {

@@ -121,8 +121,8 @@ impl Outlets<'_> {
         let mut text = Vec::new();
         human::write_on(report, human::Page { paint: human::Paint(false), ..page }, &mut text)
             .map_err(Stop::internal)?;
-        if let Some(path) = say::report_path(&setup.env) {
-            let bytes = serde_json::to_vec_pretty(report).map_err(Stop::internal)?;
+        let bytes = serde_json::to_vec_pretty(report).map_err(Stop::internal)?;
+        for path in say::report_paths(&setup.env) {
             if let Err(error) = say::write_report(&path, &bytes) {
                 // The well-known place is a service; that it is out of reach changes no decision.
                 drop(writeln!(outside.err, "rollgate: cannot write {}: {error}", path.display()));

@@ -34,15 +34,15 @@ pub(super) fn page(colour: Colour, terminal: bool, summary: bool, outside: &Outs
     human::Page { paint: paint(colour, terminal), width, is_summary: summary }
 }
 
-/// The reports that were asked for; one for people on the stream where nothing is said. `rendered` are files that the run reads beside
+/// The reports that were asked for, and one for people on the stream where none of them goes to one. `rendered` are files that the run reads beside
 /// those of its options.
 pub(super) fn outputs(args: &CommonArgs, rendered: &[PathBuf]) -> Result<Vec<Output>, Stop> {
-    if args.output.is_empty() {
-        return Ok(vec![Output::HUMAN]);
-    }
     let outputs: anyhow::Result<Vec<Output>> = args.output.iter().map(|text| Output::parse(text)).collect();
-    let outputs = outputs.map_err(Stop::usage)?;
+    let mut outputs = outputs.map_err(Stop::usage)?;
     output::are_apart(&outputs, &read(args, rendered)).map_err(Stop::usage)?;
+    if outputs.iter().all(Output::is_kept) {
+        outputs.insert(0, Output::HUMAN);
+    }
     Ok(outputs)
 }
 

@@ -65,8 +65,9 @@ pub(super) async fn read(caller: &Caller, catalogue: &mut Catalogue, outcome: &m
 /// The providers whose versions may decide: those of what is rendered, and of what is there.
 fn wanted(outcome: &WorldRead) -> BTreeSet<&'static str> {
     let live = outcome.world.live.objects().iter().map(|object| (object.key.group.as_str(), object.key.kind.as_str()));
+    let asked = outcome.plan.kinds.keys().filter(|_| !outcome.plan.only_there);
     let kinds: BTreeSet<(&str, &str)> =
-        outcome.plan.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str())).chain(live).collect();
+        asked.map(|kind| (kind.group.as_str(), kind.kind.as_str())).chain(live).collect();
     kinds.into_iter().filter_map(|(group, kind)| release_of(group, kind)).collect()
 }
 

@@ -86,6 +86,8 @@ pub(crate) fn of_owners(policy: &Policy, owners: &Owners<'_>, home: &str) -> Rea
     }
     health(policy, &BTreeMap::new(), &mut plan);
     (plan.providers, plan.gates) = (true, true);
+    // A new version counts whether there is something of its provider or not.
+    plan.only_there = !owners.with_pools;
     if owners.with_pools {
         plan.list(GroupKind::new(CORE, MACHINE_POOL), "pools, which their providers roll");
         // A new version acts on all of them, so what of them may not be read is doubt.

@@ -116,6 +116,8 @@ pub struct ReadPlan {
     pub release: Option<ReleaseRead>,
     /// Whether the versions of the providers are asked for.
     pub providers: bool,
+    /// Whether only the versions of those of which there are objects count, as nothing is written.
+    pub only_there: bool,
     /// Whether the feature gates of the controllers are asked for.
     pub gates: bool,
     /// Objects without a namespace while none is known: their keys cannot be looked up.

@@ -3,14 +3,14 @@
 
 use std::sync::OnceLock;
 
-use super::health::describe;
+use super::health::{describe, remedy};
 use super::{Judged, decision};
 use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
 use crate::kinds::contract::{self, CORE, MACHINE_HEALTH_CHECK};
 use crate::kinds::fields::{number, text};
 use crate::kinds::standing::condition;
-use crate::model::{Decision, Effect, Reason};
+use crate::model::{Decision, Effect, Reason, is};
 use crate::object::{Key, View};
 use crate::report::plural;
 use crate::tree::Value;
@@ -77,7 +77,8 @@ fn bad(check: &Value) -> Option<(u64, u64)> {
 }
 
 fn reason(check: &Key, acts: &str, answer: Decision) -> Reason {
-    Reason::new("health.remediation", answer, format!("{check}: {acts}")).with_next(describe(check)).of(check)
+    let reason = Reason::new("health.remediation", answer, format!("{check}: {acts}"));
+    reason.with_remedy(remedy("remediation", answer)).with_next(describe(check)).of(check)
 }
 
 /// What a check does about unhealthy Machines now; `None` where all that it selects are healthy, or it has not looked yet.
@@ -86,7 +87,7 @@ fn reason(check: &Key, acts: &str, answer: Decision) -> Reason {
 /// `internal/controllers/machinehealthcheck/machinehealthcheck_controller.go`, reconcile).
 fn acts(check: &Value) -> Option<String> {
     let (bad, selected) = bad(check).filter(|(bad, _)| *bad > 0)?;
-    let count = format!("{bad} of the {} that it selects not healthy", plural(selected, "Machine"));
+    let count = format!("{bad} of the {} that it selects {} not healthy", plural(selected, "Machine"), is(bad));
     let limit = ["/spec/remediation/triggerIf/unhealthyLessThanOrEqualTo", "/spec/maxUnhealthy"];
     let limit = limit.iter().find_map(|at| check.pointer(at)).map(|limit| match limit {
         Value::String(text) => text.to_string(),
@@ -97,6 +98,9 @@ fn acts(check: &Value) -> Option<String> {
         _ if limit.as_deref() == Some("100%") => {
             format!("{count}, and it may replace all of them at once (100%); a rollout now would compete with it")
         }
-        _ => format!("{count}, and it replaces them; a rollout now would compete with it"),
+        _ => format!(
+            "{count}, and it replaces {}; a rollout now would compete with it",
+            if bad == 1 { "it" } else { "them" }
+        ),
     })
 }

@@ -8,7 +8,8 @@ use super::expect::Expected;
 use super::{Judged, decision, scale_in, window};
 use crate::compare::{Change, Pair};
 use crate::hashed::HashMap;
-use crate::kinds::contract::CONTROL_PLANE;
+use crate::impact::counted;
+use crate::kinds::contract::{CLUSTER, CONTROL_PLANE, CORE};
 use crate::model::{Decision, Effect, Touches};
 use crate::model::{Reason, Rollout};
 use crate::object::{Key, Path};
@@ -33,7 +34,7 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
         for effect in effects_of(pair, expected) {
             let answer = answer(gates, effect);
             if answer != Decision::Allow {
-                found.push((effect, reason(&rollouts, pair, effect, answer, expected)));
+                found.push((effect, reason(judged, &rollouts, pair, (effect, answer))));
             }
         }
         found.extend(held_back(pair, gates).map(|reason| (Effect::Latent, reason)));
@@ -135,16 +136,39 @@ fn answer(gates: &Gates, effect: Effect) -> Decision {
     decision(answer)
 }
 
-fn reason(rollouts: &Machines<'_>, pair: &Pair, effect: Effect, decision: Decision, expected: &Expected) -> Reason {
+fn reason(judged: &Judged<'_>, rollouts: &Machines<'_>, pair: &Pair, (effect, decision): (Effect, Decision)) -> Reason {
+    let expected = judged.expected();
     let weighty: Vec<&Change> = pair
         .changes
         .iter()
         .filter(|change| change.effect == effect && change.symbol.is_none() && change.waits.is_none())
         .filter(|change| !expected.has(pair, change))
         .collect();
-    let machines = rollouts.get(&(&pair.key, effect)).copied().flatten();
+    let own = rollouts.get(&(&pair.key, effect)).copied().flatten();
+    let machines = own.or_else(|| of_topology(judged, pair, effect, &weighty));
     let message = sentence::of_object(pair, effect, &weighty, machines);
-    explained(about(Reason::new(effect.word(), decision, message), pair, effect, weighty.first().copied()))
+    let because = weighty.first().map_or(pair.because.as_str(), |change| change.because.as_str());
+    let reason =
+        explained(about(Reason::new(effect.word(), decision, message), pair, effect, weighty.first().copied()));
+    match reason.remedy.is_some() && effect == Effect::Unknown && wants_more(because) {
+        true => reason.with_remedy(READ_MORE.to_owned()),
+        false => reason,
+    }
+}
+
+/// How many Machines the only change of a topology replaces, over all of its owners.
+fn of_topology(judged: &Judged<'_>, pair: &Pair, effect: Effect, weighty: &[&Change]) -> Option<u64> {
+    let [change] = weighty else { return None };
+    if effect != Effect::Rollout || pair.key.group != CORE || pair.key.kind != CLUSTER {
+        return None;
+    }
+    let path = change.path.to_string();
+    let is_its = |rollout: &&Rollout| {
+        let is_of = rollout.cluster == pair.key.name && rollout.owner.namespace == pair.key.namespace;
+        is_of && rollout.effect == effect && rollout.causes.contains(&path)
+    };
+    let machines = counted(&judged.classified.rollouts).filter(is_its).map(|rollout| rollout.machines);
+    machines.sum::<Option<u64>>().filter(|sum| *sum > 0)
 }
 
 /// A reason with what it is about: an object, and the change of it that weighs most, where one does.
@@ -162,6 +186,16 @@ fn explained(mut reason: Reason) -> Reason {
     reason.next = reason.about.rule.as_ref().map(|rule| format!("rollgate explain {rule}"));
     reason.remedy = remedy(&reason).map(str::to_owned);
     reason
+}
+
+/// What a person does where something was not read.
+const READ_MORE: &str =
+    "let it be read: compare with the cluster (--live cluster) or a snapshot, or add what is missing to --live";
+
+/// Whether what is said of a change is that something was not read.
+fn wants_more(because: &str) -> bool {
+    const UNREAD: [&str; 5] = ["--live", " was not read", " were not read", " not be read", " none was read"];
+    UNREAD.iter().any(|words| because.contains(words)) && !because.contains("--feature-gate")
 }
 
 /// What a person does where the change is held; a warning asks for nothing.
@@ -226,7 +260,12 @@ fn infrastructure(pair: &Pair, gates: &Gates) -> Option<Reason> {
     let touching: Vec<&Change> =
         pair.changes.iter().filter(|change| change.touches == Some(Touches::Infrastructure)).collect();
     let first = touching.first().filter(|_| answer != Decision::Allow)?;
-    let message = format!("{}: {} moves infrastructure at once", pair.key, sentence::of_change(first));
+    let when = match first.effect {
+        // What a rule says lands later may be infrastructure that is there, too.
+        Effect::Latent => "at once or when it is made anew",
+        _ => "at once",
+    };
+    let message = format!("{}: {} changes infrastructure {when}", pair.key, sentence::of_change(first));
     Some(explained(about(Reason::new("infrastructure", answer, message), pair, first.effect, Some(first))))
 }
 

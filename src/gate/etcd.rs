@@ -59,7 +59,8 @@ fn reason(gate: &str, answer: Decision, what: &str, rollout: &Rollout) -> Option
     let message = format!("{}: {what}", rollout.owner);
     let next = super::health::describe(&rollout.owner);
     (answer != Decision::Allow)
-        .then(|| Reason::new(format!("health.{gate}"), answer, message).with_next(next).of(&rollout.owner))
+        .then(|| Reason::new(format!("health.{gate}"), answer, message))
+        .map(|reason| reason.with_remedy(super::health::remedy(gate, answer)).with_next(next).of(&rollout.owner))
 }
 
 /// A control plane that rolls, with its Machines.

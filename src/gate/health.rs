@@ -217,7 +217,21 @@ fn deployment_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<St
 
 fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {
     (answer != Decision::Allow)
-        .then(|| Reason::new(format!("health.{gate}"), answer, message).with_next(describe(owner)).of(owner))
+        .then(|| Reason::new(format!("health.{gate}"), answer, message))
+        .map(|reason| reason.with_remedy(remedy(gate, answer)).with_next(describe(owner)).of(owner))
+}
+
+/// What a person does where a cluster is not fit for a rollout; a warning asks for nothing.
+pub(super) fn remedy(gate: &str, answer: Decision) -> Option<String> {
+    let wanted = match gate {
+        "etcd" => "see that every etcd member is healthy and votes, and write this then",
+        "machines" => "repair the Machines or wait until they are healthy, and write this then",
+        "remediation" => "wait until the remediation is over, and write this then",
+        "bootstrap" => "wait until the control plane is initialized, and write this then",
+        "inProgress" => "wait until what is under way is over, and write this then",
+        _ => return None,
+    };
+    (answer == Decision::Hold).then(|| wanted.to_owned())
 }
 
 /// A remediation that runs already, of the owner's own Machines or by somebody who replaces them.
@@ -272,7 +286,10 @@ fn machines(judged: &Judged<'_>, rollout: &Rollout, live: Option<&Value>, fleet:
 fn missing(owner: &Value, there: usize) -> Option<String> {
     let wanted = number(owner, "/spec/replicas")?;
     few(owner, there)?;
-    Some(format!("has {there} of {}", plural(wanted, "Machine")))
+    Some(match there {
+        0 => format!("has no Machine that was read, and wants {wanted}"),
+        _ => format!("has {there} of {}", plural(wanted, "Machine")),
+    })
 }
 
 /// How many Machines an owner has too few; `None` where it has enough.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::health::{describe, live_owner};
+use super::health::{describe, live_owner, remedy};
 use super::{Judged, decision};
 use crate::impact::Rollout;
 use crate::kinds::Role;
@@ -42,7 +42,8 @@ fn bootstrap(judged: &Judged<'_>, rollout: &Rollout, told: &mut BTreeSet<Key>) -
         return None;
     }
     let message = format!("{key}: the control plane is still being made; a rollout now would take Machines from it");
-    Some(Reason::new("health.bootstrap", answer, message).with_next(describe(&key)).of(&key))
+    let reason = Reason::new("health.bootstrap", answer, message).with_remedy(remedy("bootstrap", answer));
+    Some(reason.with_next(describe(&key)).of(&key))
 }
 
 /// The control plane of the cluster that an owner of Machines belongs to, as it is live.
@@ -81,7 +82,8 @@ fn under_way(judged: &Judged<'_>, rollout: &Rollout) -> Option<Reason> {
     let owner = live_owner(judged, &rollout.owner).filter(|_| answer != Decision::Allow)?;
     let what = unseen(&owner).or_else(|| half_done(&owner))?;
     let message = format!("{}: {what}; another rollout on top of it starts before it is over", rollout.owner);
-    Some(Reason::new("health.inProgress", answer, message).with_next(describe(&rollout.owner)).of(&rollout.owner))
+    let reason = Reason::new("health.inProgress", answer, message).with_remedy(remedy("inProgress", answer));
+    Some(reason.with_next(describe(&rollout.owner)).of(&rollout.owner))
 }
 
 /// The last change was not looked at yet.

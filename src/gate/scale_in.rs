@@ -31,8 +31,9 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let together = together(&smaller, limit);
     let reason = |(message, owner, machines): (String, &Key, Option<u64>)| {
         let next = match owner.group.as_str() {
-            CONTROL_PLANE => "set gates.scaleIn: warn in the policy where this is wanted".to_owned(),
-            _ => "set gates.scaleIn or gates.maxMachines in the policy where this is wanted".to_owned(),
+            CONTROL_PLANE => "take the change back, or allow it in the policy: gates.scaleIn: warn".to_owned(),
+            _ => "take the change back, or allow it in the policy: gates.scaleIn: warn, or a higher gates.maxMachines"
+                .to_owned(),
         };
         Reason::new("scaleIn", answer, message).with_remedy(next).of(owner).with_machines(machines)
     };

@@ -206,10 +206,7 @@ impl Run<'_> {
             ),
             Reach::Object => (
                 RuleId::of("host/server-refuses"),
-                format!(
-                    "{}: {}, so the API server refuses the write, and the release stops half-way",
-                    refusal.path, refusal.because
-                ),
+                format!("{}: {}, so the API server refuses the write", refusal.path, refusal.because),
             ),
         }
     }

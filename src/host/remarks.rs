@@ -93,7 +93,8 @@ impl Run<'_> {
                 keys: std::mem::take(&mut self.unasked),
             });
         }
-        if !self.blind.is_empty() {
+        let is_blind = !self.blind.is_empty();
+        if is_blind {
             self.out.doubts.push(Unread {
                 what: "removed fields and objects".to_owned(),
                 why: "neither the last manifest nor managed fields are known, so what the host removes cannot be seen"
@@ -117,7 +118,7 @@ impl Run<'_> {
                     .to_owned(),
             );
         }
-        if self.way.is_some() && self.world.base.kind == BaseKind::Unknown {
+        if self.way.is_some() && self.world.base.kind == BaseKind::Unknown && !is_blind {
             self.out
                 .warnings
                 .push("the last manifest is unknown, so deletions are not predicted; pass --release and --namespace, or --base FILE".to_owned());

@@ -22,6 +22,15 @@ pub(crate) fn report_path(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(state.join("rollgate").join("last.json"))
 }
 
+/// The variable by which whoever runs a post-renderer asks for a copy of its report.
+pub(crate) const COPY: &str = "ROLLGATE_REPORT_COPY";
+
+/// Where a run leaves its report: where the last one lies, and where somebody waits for a copy.
+pub(crate) fn report_paths(env: &BTreeMap<String, String>) -> impl Iterator<Item = PathBuf> {
+    let copy = env.get(COPY).filter(|text| !text.is_empty()).map(PathBuf::from);
+    report_path(env).into_iter().chain(copy)
+}
+
 /// Writes a file that only its owner can read, whole or not at all: another run never sees half of it.
 ///
 /// # Errors
@@ -265,6 +274,14 @@ mod tests {
         for (pairs, path) in table {
             assert_eq!(report_path(&env(pairs)), path.map(PathBuf::from), "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn a_copy_is_left_beside_the_last_report_and_not_in_its_place() {
+        let all = |pairs: &[(&str, &str)]| report_paths(&env(pairs)).collect::<Vec<_>>();
+        let last = PathBuf::from("/h/.local/state/rollgate/last.json");
+        assert_eq!(all(&[("HOME", "/h"), (COPY, "/t/copy.json")]), [last.clone(), PathBuf::from("/t/copy.json")]);
+        assert_eq!(all(&[("HOME", "/h"), (COPY, "")]), [last]);
     }
 
     #[cfg(unix)]

@@ -19,7 +19,7 @@ pub(super) fn findings(key: &Typed<'_>, assessment: &Assessment, out: &mut Class
         let tail = if assessment.is_released() {
             "and this write starts their rollout"
         } else if out.rollouts.iter().any(|rollout| rollout.owner == **key && rollout.effect != Effect::Scale) {
-            "and this write replaces them with the others"
+            "and this write replaces them too"
         } else {
             "and this write does not change that"
         };

@@ -110,13 +110,9 @@ pub(crate) fn answer(rules: &Rules, rule: RuleId, keeps: u64, (old, new): (&Valu
         return Answer::known(rules, Effect::None, rule).saying(format!("the number of Machines stays {before}{tail}"));
     }
     if after == 0 {
+        // There may be more or fewer than were wanted.
         return Answer::known(rules, Effect::Delete, rule).saying(format!(
-            "{} and not replaced{tail}",
-            if before == 1 {
-                "the Machine is deleted".to_owned()
-            } else {
-                format!("all {before} Machines are deleted")
-            }
+            "no Machine is wanted any more, after {before}: those that are there are deleted and not replaced{tail}"
         ));
     }
     let verb = if after > before { "made" } else { "deleted" };

@@ -52,7 +52,10 @@ pub(crate) fn renamed(
         None => answer(
             Effect::None,
             RuleId::of("template/renamed"),
-            format!("nothing refers to {} after the write", pair.key.name),
+            match referrers.first() {
+                Some(reference) => format!("{} refers to it, and what that does is said there", reference.from),
+                None => format!("nothing refers to {} after the write", pair.key.name),
+            },
         ),
     }
 }

@@ -111,6 +111,10 @@ impl<'a> Write<'a> {
 pub(crate) struct SchemaAlone;
 
 impl Webhook for SchemaAlone {
+    fn is_schema_alone(&self) -> bool {
+        true
+    }
+
     fn asks_for_spec(&self, _name: &str) -> bool {
         false
     }
@@ -129,6 +133,11 @@ pub trait Webhook: Sync {
 
     /// Whether both sides are then as Go's types hold them, so that what neither has does not differ.
     fn is_normalised(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Whether it stands for no webhook at all.
+    fn is_schema_alone(&self) -> bool {
         false
     }
 

@@ -113,6 +113,22 @@ impl Hold {
         format!("{}; this waits, as {}, and happens when {}", effect.trim_end_matches('.'), self.says, self.over)
     }
 
+    /// What was done, where a write of a field is known to have ended it, and no hand.
+    #[must_use]
+    pub(crate) fn ended(&self) -> &str {
+        self.over.split_once(" or somebody ").map_or(self.over.as_str(), |(written, _)| written)
+    }
+
+    /// What a sentence of [`Self::tells`] or [`Self::tells_of`] says: what happens, and when.
+    #[must_use]
+    pub(crate) fn told(sentence: &str) -> Option<(&str, &str)> {
+        let (effect, rest) = sentence.rsplit_once("; this waits, as ")?;
+        match rest.rsplit_once(", and happens when ") {
+            Some((_, over)) => Some((effect.rsplit("; ").next().unwrap_or(effect), over)),
+            None => rest.split_once(": ")?.1.rsplit_once(" when "),
+        }
+    }
+
     /// How an effect that waits is told, with what it is that happens then.
     #[must_use]
     pub(crate) fn tells_of(&self, effect: &str, then: &str) -> String {

@@ -121,8 +121,12 @@ impl Reason {
         self.set_steps(steps);
     }
 
-    /// Names the command that explains its gate, where something is to be done and no command does it.
+    /// Names the command that explains its gate, where something is to be done and no command does it. Of a read that failed its own
+    /// remedy is all there is to say.
     pub fn lead_on(&mut self) {
+        if self.gate == READ && self.remedy.is_some() {
+            return;
+        }
         if (self.decision > Decision::Warn || self.remedy.is_some()) && self.next.is_none() {
             self.next = Some(format!("rollgate explain {}", self.gate));
         }
@@ -164,6 +168,9 @@ impl Reason {
         self
     }
 }
+
+/// The gate of what could not be read.
+const READ: &str = "read";
 
 /// The gate and the finding that say what goes out as it was instead of replacing Machines.
 pub(crate) const SET_BACK: &str = "set-back";

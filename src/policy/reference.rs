@@ -125,6 +125,11 @@ pub fn reference() -> String {
     page
 }
 
+/// The gates of some clusters.
+const PER_CLUSTER: &str = "perCluster[].gates";
+/// What stands there.
+const EVERY_GATE: &str = " Every field of `gates`, but for `budget.perDay`, `budget.perClusterAndDay` and `budget.history`, which are of all clusters.";
+
 /// One line of a table.
 struct Row {
     path: String,
@@ -146,8 +151,12 @@ fn walk<'s>(root: &'s Value, path: &str, node: &'s Value, rows: &mut Vec<Row>, a
             path: path.to_owned(),
             kind,
             default: default.unwrap_or_default(),
-            says: format!("{}{}", words(node), choices(target)),
+            says: format!("{}{}{}", words(node), choices(target), if path == PER_CLUSTER { EVERY_GATE } else { "" }),
         });
+    }
+    // Whatever is not said there is as in `gates`, so no default counts.
+    if path == PER_CLUSTER {
+        return;
     }
     if above.len() > 6 || name.is_some_and(|name| above.contains(&name)) {
         return;
@@ -157,7 +166,12 @@ fn walk<'s>(root: &'s Value, path: &str, node: &'s Value, rows: &mut Vec<Row>, a
         Some(items) => (resolved(root, items), "[]"),
         None => (target, ""),
     };
-    for (field, below) in items.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    let forms = match items.get("anyOf").and_then(Value::as_array) {
+        Some(forms) => forms.iter().map(|form| resolved(root, form)).collect(),
+        None => vec![items],
+    };
+    let fields = forms.into_iter().filter_map(|form| form.get("properties")?.as_object()).flatten();
+    for (field, below) in fields {
         walk(root, &format!("{path}{suffix}.{field}"), below, rows, above);
     }
     above.pop();
@@ -184,7 +198,8 @@ fn kind(root: &Value, node: &Value) -> String {
         return choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(", ");
     }
     if let Some(list) = node.get("anyOf").and_then(Value::as_array) {
-        let kinds: Vec<String> = list.iter().map(|part| kind(root, resolved(root, part))).collect();
+        let mut kinds: Vec<String> = list.iter().map(|part| kind(root, resolved(root, part))).collect();
+        kinds.dedup();
         return kinds.join(" or ");
     }
     let word = match node.get("type") {
@@ -257,8 +272,13 @@ mod tests {
             "| `lateValues[].within` | string or list of string |",
             "| `profile` | `strict`, `default`, `observe` |",
             "| `releases[].chart` | string |",
+            "| `approvals.from` | list of string or map |",
+            "| `approvals.from[].gitTrailer` | string |",
+            "| `approvals.from[].signed` | boolean | `true` |",
+            "| `gates.budget.history.file` | string |",
         ] {
             assert!(page.contains(row), "{row} is not in {page}");
         }
+        assert!(!page.contains("| `perCluster[].gates."), "{page}");
     }
 }

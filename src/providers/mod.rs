@@ -40,6 +40,7 @@ pub(crate) mod vsphere;
 pub use groups::known;
 pub(crate) use groups::{compared_words, is_cluster_wide, is_of_core};
 pub(crate) use groups::{is_capi, is_compared};
+pub(crate) use pages::knowledge;
 pub use pages::pages;
 
 use std::sync::LazyLock;

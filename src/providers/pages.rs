@@ -5,6 +5,20 @@ use std::fmt::Write as _;
 use super::{PROVIDERS, Provider};
 use crate::kinds::Kind;
 
+/// The versions at which those providers were read whose versions are not told apart.
+const READ_AT: &[(&str, &str)] = &[
+    ("azure", "v1.26"),
+    ("ck8s", "v0.6"),
+    ("cloudstack", "v0.6"),
+    ("ionoscloud", "v0.6"),
+    ("k0smotron", "v2.1"),
+    ("kamaji", "v0.20"),
+    ("microk8s", "v0.6"),
+    ("openshift", "v0.4"),
+    ("outscale", "v1.5"),
+    ("talos", "v0.7 of the bootstrap provider and v0.5 of the control plane"),
+];
+
 /// Name and text of each page.
 #[must_use]
 pub fn pages() -> Vec<(String, String)> {
@@ -17,6 +31,10 @@ fn page(provider: &Provider) -> String {
     if let Some(release) = provider.release {
         let _: std::fmt::Result =
             write!(out, "\nNewest version that is known: {} v{}.\n", release.name, release.newest);
+    } else if let Some((_, version)) = READ_AT.iter().find(|(name, _)| *name == provider.name) {
+        let _: std::fmt::Result = write!(out, "\nRead at {version}; its versions are not told apart.\n");
+    } else {
+        out.push_str("\nIts versions are those of Cluster API ([core](core.md)).\n");
     }
     let packs: Vec<String> = provider.packs.iter().map(|name| format!("[{name}](../rules/{name}.md)")).collect();
     let _: std::fmt::Result = write!(out, "\nRules: {}.\n", packs.join(", "));
@@ -27,7 +45,7 @@ fn page(provider: &Provider) -> String {
         out.push_str("| kind | group | role | known |\n|---|---|---|---|\n");
         for kind in provider.kinds {
             let _: std::fmt::Result =
-                writeln!(out, "| {} | {} | {} | {} |", kind.name, kind.group, kind.role.word(), known(kind));
+                writeln!(out, "| {} | {} | {} | {} |", kind.name, kind.group, kind.role.word(), knowledge(kind));
         }
     }
     if !provider.gates.is_empty() {
@@ -50,10 +68,13 @@ fn page(provider: &Provider) -> String {
 }
 
 /// What is known of a kind beside its role.
-fn known(kind: &Kind) -> String {
+#[must_use]
+pub(crate) fn knowledge(kind: &Kind) -> String {
+    let has_webhook = kind.webhook.is_some_and(|webhook| !webhook.is_schema_alone());
     let words = [
         (kind.mirror.is_some(), "mirror"),
-        (kind.webhook.is_some(), "webhook"),
+        (has_webhook, "webhook"),
+        (kind.webhook.is_some() && !has_webhook, "schema"),
         (kind.superset.is_some(), "moved fields"),
         (kind.fixed.is_some(), "fixed content"),
         (!kind.gates.is_empty(), "gates"),

@@ -209,7 +209,7 @@ fn rollout_row(rollout: &Rollout) -> String {
     };
     let causes = match rollout.causes.is_empty() {
         true => String::new(),
-        false => format!("because of {}<br>", list(&rollout.causes, code, ", ")),
+        false => format!("why: {}<br>", list(&rollout.causes, code, ", ")),
     };
     let names = match rollout.machine_names.is_empty() {
         true => String::new(),

@@ -5,7 +5,7 @@ use super::{LiveReport, plural};
 use crate::compare::{Change, Pair, Within};
 use crate::kinds::Role;
 use crate::kinds::contract::MACHINE_HEALTH_CHECK;
-use crate::model::{Effect, Together};
+use crate::model::{Effect, Hold, Together, Touches};
 use crate::providers::kind;
 use crate::tree::Value;
 
@@ -13,6 +13,8 @@ use crate::tree::Value;
 const LONGEST: usize = 60;
 /// Longest line of evidence.
 const LONGEST_EVIDENCE: usize = 160;
+/// Longest start of a sentence.
+const LONGEST_START: usize = 110;
 
 /// What owners of one cluster that roll at the same time come to together, and of how many clusters that is true.
 #[must_use]
@@ -75,6 +77,7 @@ pub(crate) fn not_compared(live: &LiveReport) -> String {
 pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machines: Option<u64>) -> String {
     let consequence = match (effect, pair.key.kind.as_str()) {
         (Effect::Latent, _) if is_held(pair, changes) => "waits, and happens when what holds it back ends".to_owned(),
+        (Effect::Latent, _) if touches_infrastructure(changes) => "counts for what is made later".to_owned(),
         (Effect::Latent, MACHINE_HEALTH_CHECK) => {
             "acts on unhealthy Machines at once, and on no healthy one".to_owned()
         }
@@ -87,6 +90,9 @@ pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machin
             .unwrap_or_else(|| consequence(effect, machines, kind(&pair.key).role)),
     };
     let Some(first) = changes.first() else {
+        if effect == Effect::Rejected && says_refused(&pair.because) {
+            return format!("{}: {}", pair.key, pair.because);
+        }
         let because = if pair.because.is_empty() { String::new() } else { format!(" ({})", pair.because) };
         return format!("{}: {consequence}{because}", pair.key);
     };
@@ -100,7 +106,31 @@ pub(crate) fn of_object(pair: &Pair, effect: Effect, changes: &[&Change], machin
     } else {
         String::new()
     };
+    let consequence = if changes.len() > 1 { of_several(consequence) } else { consequence };
     format!("{}: {}{others} {consequence}{why}", pair.key, of_change(first))
+}
+
+/// Whether what is said of an object says by itself that nothing is written of it.
+fn says_refused(because: &str) -> bool {
+    ["refuse", "not written", "stops before"].iter().any(|words| because.contains(words))
+}
+
+/// A consequence whose subject is several changes.
+fn of_several(consequence: String) -> String {
+    const VERBS: [(&str, &str); 10] = [
+        ("waits, and happens when what holds it back", "wait, and happen when what holds them back"),
+        ("acts ", "act "),
+        ("destroys ", "destroy "),
+        ("replaces ", "replace "),
+        ("reaches ", "reach "),
+        ("is ", "are "),
+        ("changes ", "change "),
+        ("lands ", "land "),
+        ("counts ", "count "),
+        ("touches ", "touch "),
+    ];
+    let plural = VERBS.iter().find_map(|(one, many)| Some(format!("{many}{}", consequence.strip_prefix(one)?)));
+    plural.unwrap_or(consequence)
 }
 
 /// What a rule says, as the end of a sentence.
@@ -122,6 +152,11 @@ fn in_a_sentence(because: &str) -> String {
 /// Whether something in the cluster keeps the effect from landing: a pause, a check, an object that is missing.
 fn is_held(pair: &Pair, changes: &[&Change]) -> bool {
     changes.first().map_or(pair.waits, |change| change.waits).is_some()
+}
+
+/// Whether the first of some changes moves infrastructure.
+fn touches_infrastructure(changes: &[&Change]) -> bool {
+    changes.first().is_some_and(|change| change.touches == Some(Touches::Infrastructure))
 }
 
 /// What becomes of an object that is one Machine or stands for one: what it takes by its deletion is that one, and what a change of it
@@ -149,11 +184,12 @@ fn consequence(effect: Effect, machines: Option<u64>, role: Role) -> String {
         Effect::None => "reaches no Machine".to_owned(),
         Effect::InPlace => "is propagated without replacing Machines".to_owned(),
         Effect::Scale => "changes the number of Machines".to_owned(),
+        Effect::Latent if role == Role::Host => "touches nothing that runs on the host now".to_owned(),
         Effect::Latent => "lands with the next new Machine".to_owned(),
         Effect::Rollout => format!("replaces {count}"),
         Effect::Rejected => "will be refused by the API server".to_owned(),
         Effect::Delete => format!("destroys {count}"),
-        Effect::Unknown => "has an unknown effect".to_owned(),
+        Effect::Unknown => "is not known to be safe".to_owned(),
     }
 }
 
@@ -230,6 +266,24 @@ pub(crate) fn short(value: Option<&Value>) -> String {
     }
 }
 
+/// What waits, and when it happens, of a sentence that says what holds it back.
+#[must_use]
+pub(crate) fn of_waiting(because: &str) -> Option<String> {
+    let (effect, over) = Hold::told(because)?;
+    Some(format!("when {over}: {}", start(&in_a_sentence(effect))))
+}
+
+/// The start of a sentence, for a line that others explain: its first part, cut behind a word.
+#[must_use]
+pub(crate) fn start(text: &str) -> String {
+    let part = text.split("; ").next().unwrap_or(text);
+    let short = cut_at(part, LONGEST_START);
+    match short.strip_suffix('…').and_then(|short| short.rsplit_once(' ')) {
+        Some((words, _)) => format!("{words} …"),
+        None => short,
+    }
+}
+
 /// A line of evidence: longer, since what differs may stand behind a mark.
 #[must_use]
 pub(crate) fn evidence(text: &str) -> String {
@@ -254,6 +308,39 @@ fn cut_at(text: &str, longest: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_changes_have_a_verb_of_their_own() {
+        for (one, many) in [
+            ("is not known to be safe", "are not known to be safe"),
+            ("lands with the next new Machine", "land with the next new Machine"),
+            ("will be refused by the API server", "will be refused by the API server"),
+        ] {
+            assert_eq!(of_several(one.to_owned()), many);
+        }
+    }
+
+    #[test]
+    fn what_waits_is_told_by_what_happens_and_when() {
+        let hold = Hold {
+            why: crate::model::Why::RolloutPaused,
+            places: Vec::new(),
+            says: "Cluster a/b is paused".to_owned(),
+            over: "Cluster a/b is no longer paused".to_owned(),
+        };
+        let told = |sentence: String| of_waiting(&sentence);
+        let wanted = |what: &str| Some(format!("when Cluster a/b is no longer paused: {what}"));
+        assert_eq!(told(hold.tells("It is known; the group is deleted.")), wanted("the group is deleted"));
+        assert_eq!(told(hold.tells_of("They differ", "2 Machines are replaced")), wanted("2 Machines are replaced"));
+        assert_eq!(told("nothing waits".to_owned()), None);
+    }
+
+    #[test]
+    fn the_start_of_a_sentence_ends_with_a_word() {
+        assert_eq!(start("X a/b: it goes back; and more"), "X a/b: it goes back");
+        let long = start(&"word ".repeat(50));
+        assert!(long.ends_with("word …") && long.chars().count() <= LONGEST_START + 1, "{long}");
+    }
 
     #[test]
     fn a_count_of_machines_says_only_what_is_known() {

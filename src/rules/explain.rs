@@ -8,9 +8,10 @@ use super::matching::Rules;
 use super::pack::{CauseText, KindName, Pack, Rule, word};
 use super::term::Term;
 use super::terms::TERMS;
+use crate::kinds::Kind;
 use crate::kinds::versions::Since;
 use crate::object::{Path, Segment};
-use crate::providers::{PROVIDERS, kind_of};
+use crate::providers::{PROVIDERS, Provider, kind_of, knowledge};
 use crate::yaml;
 
 /// Explains a rule (`kcp/version`), a field (`KubeadmControlPlane.spec.version`), a kind (`MachineDeployment`), or a word of a report:
@@ -43,10 +44,17 @@ fn names(rules: &Rules) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The kinds that packs name.
+/// The kinds that packs name, and those that a provider claims.
 fn kinds_of(rules: &Rules) -> impl Iterator<Item = &str> {
     let of_user = rules.user.iter().flat_map(|pack| &pack.kinds).map(|name| name.kind.as_str());
-    rules.packs.iter().flat_map(BuiltIn::kinds).chain(of_user).filter(|kind| *kind != "*")
+    let claimed = PROVIDERS.iter().flat_map(|provider| provider.kinds).map(|kind| kind.name);
+    rules.packs.iter().flat_map(BuiltIn::kinds).chain(of_user).filter(|kind| *kind != "*").chain(claimed)
+}
+
+/// The kinds of one name that providers claim, each with the provider.
+fn claimed(name: &str) -> Vec<(&'static Provider, &'static Kind)> {
+    let all = PROVIDERS.iter().flat_map(|provider| provider.kinds.iter().map(|kind| (*provider, kind)));
+    all.filter(|(_, kind)| kind.name.eq_ignore_ascii_case(name)).collect()
 }
 
 /// What can be asked about: every name, and behind a kind and a dot the fields that rules of it name.
@@ -137,7 +145,7 @@ const UNNAMED: &str = "A field of spec that nothing names is unknown: a change o
 /// A kind: what it is, and every rule about it, a line each.
 fn by_kind(rules: &Rules, kind: &str) -> Option<String> {
     let (packs, names) = about(rules, kind);
-    let first = names.first()?;
+    let Some(first) = names.first() else { return without_rules(kind) };
     let mut groups: Vec<&str> = names.iter().map(|name| name.group.as_str()).collect();
     groups.dedup();
     let role = kind_of(&first.group, &first.kind).role.word();
@@ -166,13 +174,36 @@ fn by_kind(rules: &Rules, kind: &str) -> Option<String> {
     Some(text)
 }
 
+/// A kind that no pack names.
+fn without_rules(kind: &str) -> Option<String> {
+    let all = claimed(kind);
+    let (_, first) = all.first()?;
+    let groups: Vec<&str> = all.iter().map(|(_, kind)| kind.group).collect();
+    let known = match knowledge(first) {
+        known if known.is_empty() => String::new(),
+        known => format!("  known: {known}\n"),
+    };
+    let pages: Vec<String> = all.iter().map(|(provider, _)| format!("docs/providers/{}.md", provider.name)).collect();
+    Some(format!(
+        "{} ({}): {}\n\nNo pack names it. {UNNAMED}\n{known}  page: {}\n",
+        first.name,
+        groups.join(", "),
+        first.role.word(),
+        pages.join(", ")
+    ))
+}
+
 fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
     let (packs, names) = about(rules, kind);
-    let kind = &names.first()?.kind;
+    let kind = match names.first() {
+        Some(name) => name.kind.as_str(),
+        None => claimed(kind).first()?.1.name,
+    };
     let mut text = format!("{kind}.{path}\n\n");
     let before = text.len();
+    let of_spec = about_spec(&packs, path);
     for pack in &packs {
-        let causes = pack.causes.iter().filter(|cause| is_near(cause, path));
+        let causes = pack.causes.iter().filter(|cause| of_spec.is_empty() && is_near(cause, path));
         causes.for_each(|cause| page(&mut text, &of_cause(rules, pack, cause)));
         let named = pack.rules.iter().filter(|rule| rule.paths.iter().any(|pattern| pattern.matches(path)));
         named.for_each(|rule| page(&mut text, &of_rule(rules, pack, rule)));
@@ -183,6 +214,9 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
         } else {
             "No rule names this field, and it lies outside of spec: a change of it reaches no Machine.\n"
         });
+        if !of_spec.is_empty() {
+            let _: std::fmt::Result = writeln!(text, "Rules for all of spec: {}", of_spec.join(", "));
+        }
     }
     let asked = path.to_string();
     let slip = |name: &&str| (1..=2).contains(&strsim::damerau_levenshtein(name, &asked));
@@ -191,6 +225,17 @@ fn by_field(rules: &Rules, kind: &str, path: &Path) -> Option<String> {
         let _: std::fmt::Result = writeln!(text, "A rule names {kind}.{near}; did you mean that?");
     }
     Some(text)
+}
+
+/// The causes that are about all of spec, where nothing else names a field in it.
+fn about_spec<'r>(packs: &[&'r Pack], path: &Path) -> Vec<&'r str> {
+    let spec = |cause: &&&CauseText| cause.paths.iter().all(|text| text == "spec");
+    let near: Vec<&CauseText> =
+        packs.iter().flat_map(|pack| &pack.causes).filter(|cause| is_near(cause, path)).collect();
+    let mut rules = packs.iter().flat_map(|pack| &pack.rules).flat_map(|rule| &rule.paths);
+    let is_named =
+        path.segments().len() < 2 || near.iter().any(|cause| !spec(&cause)) || rules.any(|one| one.matches(path));
+    near.into_iter().filter(|_| !is_named).map(|cause| cause.id.as_str()).collect()
 }
 
 /// Whether a cause is about a field, or about something inside it or around it.
@@ -302,6 +347,28 @@ mod tests {
         for what in ["place", "health", "healthetcd", "inPlaces"] {
             assert_eq!(explain(what), None, "{what}");
         }
+    }
+
+    #[test]
+    fn a_field_that_only_rules_for_all_of_spec_cover_is_unknown() {
+        let text = explain("KubeadmControlPlane.spec.foo").expect("a kind");
+        assert!(text.contains("A change of it is unknown"), "{text}");
+        assert!(text.contains("Rules for all of spec: kcp/rejected") && !text.contains("refuses this write"), "{text}");
+        let text = explain("KubeadmControlPlane.spec.version").expect("a field");
+        assert!(!text.contains("Rules for all of spec") && !text.contains("is unknown"), "{text}");
+    }
+
+    #[test]
+    fn a_kind_without_rules_is_explained_by_its_role() {
+        for kind in super::PROVIDERS.iter().flat_map(|provider| provider.kinds) {
+            let text = explain(kind.name).unwrap_or_else(|| panic!("{} is a kind", kind.name));
+            assert!(text.contains(&format!(": {}\n", kind.role.word())) || text.contains("docs/rules/"), "{text}");
+        }
+        let text = explain("gcpmachinepool").expect("a kind");
+        for words in ["GCPMachinePool (infrastructure.cluster.x-k8s.io)", "is unknown", "docs/providers/gcp.md"] {
+            assert!(text.contains(words), "{words} is not in {text}");
+        }
+        assert!(explain("GCPMachinePool.spec.zones").is_some_and(|text| text.contains("A change of it is unknown")));
     }
 
     #[test]

@@ -27,11 +27,22 @@ pub(crate) struct Ended {
     pub stderr: Vec<u8>,
 }
 
+/// Why a command came to no end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    /// It cannot be started.
+    #[error(transparent)]
+    Start(io::Error),
+    /// It prints more than can be read, or leaves something behind that goes on printing.
+    #[error(transparent)]
+    Run(#[from] io::Error),
+}
+
 /// Runs a command in a folder.
 ///
 /// # Errors
 /// When it cannot be started, prints more than can be read, or leaves something behind that goes on printing.
-pub(crate) async fn run(mut command: tokio::process::Command, folder: &Path) -> io::Result<Ended> {
+pub(crate) async fn run(mut command: tokio::process::Command, folder: &Path) -> Result<Ended, Fault> {
     command.current_dir(folder).stdin(Stdio::null());
     feed(command, Vec::new()).await
 }
@@ -40,13 +51,13 @@ pub(crate) async fn run(mut command: tokio::process::Command, folder: &Path) -> 
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> io::Result<Ended> {
+pub(crate) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -> Result<Ended, Fault> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     adopt();
     // A group is known before another command's end looks for what belongs to none.
     let (mut child, group) = {
         let mut groups = groups();
-        let child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let child = command.process_group(0).kill_on_drop(true).spawn().map_err(Fault::Start)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
         groups.push(group);
         (child, group)
@@ -68,7 +79,7 @@ pub(crate) async fn feed(mut command: tokio::process::Command, input: Vec<u8>) -
     let status = status?;
     let both = async { (out.await, err.await) };
     let Ok((Ok(stdout), Ok(stderr))) = tokio::time::timeout(LINGER, both).await else {
-        return Err(io::Error::other("it left a process behind that still holds its output"));
+        return Err(Fault::Run(io::Error::other("it left a process behind that still holds its output")));
     };
     Ok(Ended { status, stdout: stdout?, stderr: stderr? })
 }

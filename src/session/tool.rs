@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use bytes::Bytes;
 use tokio::process::Command;
 
-use super::process::{self, Ended};
+use super::process::{self, Ended, Fault};
 use super::source::Tree;
 use super::{Observer, input, runtime};
 use crate::compare::redact::{MarkKey, Redactor};
@@ -38,6 +38,11 @@ pub(super) fn printed(
     Ok(stdout.into())
 }
 
+/// A tool that cannot be started. It is no property of what it was to render, so whoever goes on where one render fails ends here.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotStarted(String);
+
 /// Runs a tool to its end.
 pub(crate) fn ran(
     command: Command,
@@ -49,10 +54,14 @@ pub(crate) fn ran(
     let _guard = runtime.enter();
     observer.starts(None)?;
     match runtime.block_on(process::run(command, folder)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => {
-            Err(anyhow!(error).context(format!("{what} cannot be run; {remedy}")))
+        Err(Fault::Start(error)) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => {
+            Err(anyhow!(error).context(NotStarted(format!("{what} cannot be run; {remedy}"))))
         }
-        ended => ended.with_context(|| format!("{what} did not run")),
+        Err(Fault::Start(error)) if folder.is_dir() => {
+            Err(anyhow!(error).context(NotStarted(format!("{what} cannot be run"))))
+        }
+        Err(Fault::Start(error) | Fault::Run(error)) => Err(anyhow!(error).context(format!("{what} did not run"))),
+        Ok(ended) => Ok(ended),
     }
 }
 

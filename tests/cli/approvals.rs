@@ -188,7 +188,7 @@ fn one_install_uses_a_single_use_up_and_a_plan_does_not() {
     );
     assert_eq!(standing(&plan(&program).1).0, "used");
     let listed = approve(&program, &["--list"]);
-    assert!(listed.stdout.contains(&format!("{id}  it was for one install")), "{}", listed.stdout);
+    assert!(listed.stdout.contains(&format!("{id}  was for one install")), "{}", listed.stdout);
 }
 
 #[test]

@@ -269,3 +269,13 @@ fn marks_by_which_argo_cd_finds_its_objects_hold_nothing() {
     let ran = ran(command, b"");
     assert!(!ran.stdout.contains("replaces") && ran.code == Some(0), "{}{}", ran.stdout, ran.stderr);
 }
+
+#[test]
+fn a_helm_that_cannot_be_started_ends_the_run() {
+    let program = repository("repoURL: 'https://git.example.com/telco/fleet.git', targetRevision: HEAD, path: chart");
+    std::fs::create_dir_all(program.home().join("chart/templates")).expect("a folder");
+    program.file("chart/Chart.yaml", "apiVersion: v2\nname: demo\nversion: 0.1.0\n");
+    let ran = changed(&program, "chart/templates/md.yaml", MACHINE_DEPLOYMENT, &["--helm", "/nowhere/helm"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot be run; install Helm, or pass --helm PROGRAM"), "{}", ran.stderr);
+}

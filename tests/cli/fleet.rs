@@ -76,7 +76,7 @@ fn same(_: usize) -> String {
 
 #[test]
 fn one_version_of_many_clusters_fits_on_a_page() {
-    for (clusters, most) in [(1, 67), (8, 64), (100, 120), (300, 120)] {
+    for (clusters, most) in [(1, 69), (8, 66), (100, 120), (300, 120)] {
         let ran = plan(&fleet(clusters, "v1.31.5", same), &fleet(clusters, "v1.32.1", same), &[]);
         let lines: Vec<&str> = ran.stdout.lines().collect();
         assert!(lines.len() <= most, "{clusters} clusters take {} lines:\n{}", lines.len(), ran.stdout);
@@ -92,7 +92,7 @@ fn one_version_of_many_clusters_fits_on_a_page() {
             assert!(ran.stdout.contains(&last), "{}", ran.stdout);
             let said = super::sentence(&ran.stdout, "hold rollout  KubeadmControlPlane");
             let wanted = format!(
-                "KubeadmControlPlane <cluster>-cp in {clusters} clusters: spec.version v1.31.5 -> v1.32.1 and 1 other change replaces {} Machines",
+                "KubeadmControlPlane <cluster>-cp in {clusters} clusters: spec.version v1.31.5 -> v1.32.1 and 1 other change replace {} Machines",
                 clusters * 3
             );
             assert!(said.contains(&wanted), "{said}");
@@ -109,7 +109,7 @@ fn what_only_one_cluster_has_stands_out_by_name() {
     assert!(ran.stdout[place..].contains("canReach: 10.0.9.9"), "{}", ran.stdout);
     let others = super::sentence(&ran.stdout, "hold rollout  KubeadmControlPlane <cluster>-cp");
     assert!(others.contains("in 99 clusters (telco-000 to telco-056, telco-058 to telco-099)"), "{others}");
-    assert!(others.ends_with("replaces 297 Machines"), "{others}");
+    assert!(others.ends_with("replace 297 Machines"), "{others}");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_table_fits_a_terminal_of_80_columns() {
     let ran = program.run_with(&args, b"", &[("COLUMNS", "80")]);
     assert!(ran.stdout.contains("KubeadmControlPlane <cluster>-cp  24, 3 of 3 each"), "{}", ran.stdout);
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
-    assert!(ran.stdout.lines().count() <= 73, "{}", ran.stdout);
+    assert!(ran.stdout.lines().count() <= 75, "{}", ran.stdout);
 }
 
 /// A World in which these reads were refused, and nothing was found.

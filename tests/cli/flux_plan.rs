@@ -103,7 +103,10 @@ fn planned(program: &Program, more: &[&str]) -> Ran {
         }
         command.arg(program.home().join("bin").join(tool));
     }
-    command.args(["--base-ref", "main", "--flux", "clusters", "--policy", "none"]).args(more);
+    command.args(["--base-ref", "main", "--flux", "clusters"]).args(more);
+    if !more.contains(&"--policy") {
+        command.args(["--policy", "none"]);
+    }
     ran(command, b"")
 }
 
@@ -321,4 +324,26 @@ fn submodules_count_where_the_source_has_them() {
         committed(&program);
         assert_code(&planned(&program, &[]), code, "");
     }
+}
+
+#[test]
+fn a_tool_that_cannot_be_started_ends_the_run_whatever_the_policy_says_of_what_is_unseen() {
+    let base = [("apps/release.yaml", release("edge", ""))];
+    let values = release("edge", "") + "  values: {a: b}\n";
+    for (tool, said) in [("helm", "cannot be run; install Helm"), ("kustomize", "cannot be run; install kustomize")] {
+        let program = repository(&base);
+        write(&program, &[("apps/release.yaml", values.clone())]);
+        committed(&program);
+        write(&program, &[(&format!("bin/{tool}"), String::new())]);
+        program.file("rollgate.yaml", "apiVersion: rollgate.dev/v1alpha1\nkind: Policy\nunseen: {inside: warn}\n");
+        let policy = program.home().join("rollgate.yaml").display().to_string();
+        let ran = planned(&program, &["--policy", &policy]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{tool}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{tool}: {}", ran.stderr);
+    }
+    // One that runs and fails is doubt, by name.
+    let program = repository(&base);
+    write(&program, &[("apps/release.yaml", values), ("bin/helm", "#!/bin/sh\nexit 1\n".to_owned())]);
+    committed(&program);
+    assert_code(&planned(&program, &[]), 4, "what HelmRelease telco/edge renders");
 }

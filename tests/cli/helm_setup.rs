@@ -45,7 +45,7 @@ fn the_helm_4_plugin_keeps_away_from_a_folder_that_a_helm_3_reads() {
     // The user's other plugins stay beside it.
     let own = program.home().join(".local/share/rollgate/helm4-plugins");
     let both = format!("{}:{plugins}", own.display());
-    assert!(ran.stdout.contains(&format!("use: HELM_PLUGINS={both} helm upgrade")), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("use: HELM_PLUGINS={both} {helm4} upgrade")), "{}", ran.stdout);
     let path = |env: &[(&str, &str)]| {
         let mut command = program.command();
         command.envs(env.iter().copied()).args(["helm", "setup", "--path", "--helm", &helm4]);
@@ -141,4 +141,60 @@ fn the_helm_4_plugin_lies_beside_the_others_where_it_does_no_harm() {
     let ran = program.run(&["helm", "setup", "--helm", &helm4], b"");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(program.home().join("plugins/rollgate-post-render/plugin.yaml").exists());
+}
+
+/// A Helm that renders `new.yaml` through its post-renderer.
+const RENDERING: &str = r#"#!/bin/sh
+case "$1 $2" in
+  "version "*) printf v3.22.0; exit ;;
+  "env HELM_PLUGINS") echo "$HOME/plugins"; exit ;;
+esac
+while [ $# -gt 0 ]; do
+  case "$1" in --post-renderer) program=$2; shift ;; --post-renderer-args) args="$args $2"; shift ;; esac
+  shift
+done
+"$program" $args < "$HOME/new.yaml"
+"#;
+
+#[test]
+fn what_is_held_behind_helm_is_approved_and_explained_as_any_other_hold() {
+    let program = super::approvals::program();
+    let helm = program.file("helm", RENDERING);
+    std::fs::set_permissions(&helm, std::fs::Permissions::from_mode(0o755)).expect("a script");
+    let path = format!("{}:/usr/bin:/bin", program.home().display());
+    let env = [("PATH", path.as_str()), ("HELM_NAMESPACE", "ns"), ("USER", "anna")];
+    let upgrade = [
+        "helm",
+        "upgrade",
+        "r",
+        "./chart",
+        "--policy",
+        "rollgate.yaml",
+        "--live",
+        "live.yaml",
+        "--base",
+        "live.yaml",
+        "--release",
+        "r",
+        "--host",
+        "helm3",
+    ];
+    let held = program.run_with(&upgrade, b"", &env);
+    assert_eq!(held.code, Some(3), "{}{}", held.stdout, held.stderr);
+    let next = held.stderr.lines().find_map(|line| line.strip_prefix("  next: rollgate ")).expect("a command");
+    let shown = program.run_with(&["explain", "last"], b"", &env);
+    assert!(shown.stdout.contains("rollgate: hold") && shown.stdout.contains(next), "{}", shown.stdout);
+    // `last` is that of no other namespace.
+    let other = program.run_with(&["approve", "last", "-n", "other", "--reason", "x"], b"", &env);
+    assert_eq!(other.code, Some(2), "{}", other.stdout);
+    assert!(other.stderr.contains("the newest report is of release ns/r, not of namespace other"), "{}", other.stderr);
+    let words: Vec<&str> = next.split_whitespace().collect();
+    let given = program.run_with(&words, b"", &env);
+    assert_eq!(given.code, Some(0), "{}", given.stderr);
+    let again = program.run_with(&upgrade, b"", &env);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    // Where the report is to go to a file, people read why it is held all the same.
+    program.file("new.yaml", &super::approvals::stream().replace("v1.31.0", "v1.31.2"));
+    let held = program.run_with(&[&upgrade[..], &["--report", "html=r.html"]].concat(), b"", &env);
+    assert!(held.code == Some(3) && held.stderr.contains("v1.31.0 -> v1.31.2"), "{}", held.stderr);
 }

@@ -122,3 +122,17 @@ fn a_run_that_ends_before_it_judges_leaves_no_older_report_behind() {
     assert_eq!(program.run(&["plan", "--nonsense"], b"").code, Some(2));
     assert_eq!(last(&program)["decision"], "allow");
 }
+
+#[test]
+fn a_report_that_goes_to_a_file_alone_is_shown_to_people_too() {
+    let program = Program::new();
+    for (output, is_shown) in [("json=r.json", true), ("json=/dev/null", false), ("json", false)] {
+        let args = ["post-render", "--policy", "none", "--live", "none", "-o", output];
+        let ran = program.run(&args, CONFIG_MAP.as_bytes());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains("rollgate: allow"), is_shown, "{output}: {}", ran.stderr);
+    }
+    program.file("c.yaml", CONFIG_MAP);
+    let ran = program.run(&["plan", "c.yaml", "--policy", "none", "--live", "none", "-o", "html=r.html"], b"");
+    assert!(ran.stdout.starts_with("rollgate: allow"), "{}", ran.stdout);
+}

@@ -156,7 +156,10 @@ fn a_signed_commit_of_somebody_else_approves_exactly_that_change() {
 #[test]
 fn without_a_signature_that_counts_nobody_has_approved() {
     let program = repository(&policy(SIGNED, ""));
-    plan(&program);
+    let (_, report) = plan(&program);
+    // The command that a hold names makes the commit: a message that is printed approves nothing.
+    let next = report["reasons"][0]["next"].as_str().unwrap_or_default();
+    assert!(next.contains(" --make-commit "), "{next}");
     let printed = ran(command(&program, "anna", &["approve", "last", "--reason", "x"]), b"");
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
     let commit = |who: &str, more: &[&str]| {

@@ -111,7 +111,7 @@ fn a_source_that_moved_is_exit_3() {
     let ran = values(&program, &["-f", "values.yaml.j2"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), NO_VALUES));
     for word in
-        ["pinned to 10.0.3.7", "now says 10.0.9.9", "next: rollgate pin set cluster_virtual_ip 10.0.9.9 --policy"]
+        ["pinned to 10.0.3.7", "now says 10.0.9.9", "next: rollgate pin set cluster_virtual_ip 10.0.3.7 --policy"]
     {
         assert!(ran.stderr.contains(word), "{word} is missing in {}", ran.stderr);
     }

@@ -687,3 +687,20 @@ fn where_a_reference_moved_what_differs_between_the_templates_is_told() {
         assert!(said.contains(words), "{words:?} is not in\n{}", ran.stdout);
     }
 }
+
+#[test]
+fn an_owner_without_machines_is_no_doubt_where_all_machines_were_read() {
+    let mut cluster = Cluster::with(&[], false);
+    let why = |cluster: &Cluster| cluster.run(&Program::new(), &["why", "-n", "telco", "--policy", "none"], "");
+    let ran = why(&cluster);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(flat(&ran.stdout).contains("MachineDeployment telco/md has no Machines (2 wanted)"), "{}", ran.stdout);
+    // Of providers that have nothing there the version does not matter.
+    assert!(!ran.stdout.contains("no version of ck8s") && !ran.stdout.contains("talos"), "{}", ran.stdout);
+    for path in ["/apis/cluster.x-k8s.io/v1/namespaces/telco/machines", "/apis/cluster.x-k8s.io/v1/machines"] {
+        cluster.0.insert(path.to_owned(), Value::Null);
+    }
+    let ran = why(&cluster);
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    assert!(flat(&ran.stdout).contains("the Machines of MachineDeployment telco/md: none was read"), "{}", ran.stdout);
+}

@@ -38,7 +38,10 @@ pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> R
                 report.digest.strip_prefix("sha256:").is_some_and(|hash| hash.starts_with(&wanted.to_lowercase()));
             // Of a stream that went out in part, the whole is what a person approves; its report is beside this one.
             let in_part = report.reasons.iter().any(|reason| reason.gate == SET_BACK);
-            if is_last && !in_part || is_it {
+            if is_last && !in_part {
+                return in_namespace(report, args.namespace.as_deref());
+            }
+            if is_it {
                 return Ok(report);
             }
             other.get_or_insert(report.digest);
@@ -51,6 +54,19 @@ pub(super) fn report_of(args: &ApproveArgs, env: &BTreeMap<String, String>) -> R
         }
         (_, None) => anyhow!("there is no report of a held change here; plan it again here, or pass --report FILE"),
     }))
+}
+
+/// The newest report, where it is of a release in the namespace that was asked for.
+fn in_namespace(report: Report, asked: Option<&str>) -> Result<Report, Stop> {
+    let of = report.host.namespace.as_deref();
+    let (Some(asked), Some(namespace)) = (asked, of.filter(|of| asked.is_some_and(|asked| asked != *of))) else {
+        return Ok(report);
+    };
+    let release = report.host.release.as_deref().map_or_else(String::new, |name| format!("release {namespace}/{name}"));
+    let whose = if release.is_empty() { format!("namespace {namespace}") } else { release };
+    Err(Stop::usage(anyhow!(
+        "the newest report is of {whose}, not of namespace {asked}; give its digest to approve it"
+    )))
 }
 
 /// The reports on this machine, the newest first.
@@ -89,7 +105,8 @@ pub(in crate::cli) fn offer(report: &mut Report, policy: &Policy, called: &Calle
     }
     let digest = report.digest.clone();
     let Some(first) = report.reasons.iter_mut().find(|one| one.decision == Decision::Hold) else { return };
-    first.lead_with(called.approve(&digest));
+    let in_commits = policy.approvals.from.iter().all(|place| place.trailer().is_some());
+    first.lead_with(called.approve(&digest, in_commits));
     if let Some(last) = say::report_path(env) {
         // It is a service: whoever has no such folder gives --report.
         drop(keep(&held_folder(&last), &digest, report));

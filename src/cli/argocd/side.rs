@@ -12,6 +12,7 @@ use super::super::flux::remotes;
 use super::application::Application;
 use super::render::{Nowhere, Run, Tools};
 use crate::object::{Key, Object, Stream};
+use crate::session::tool::NotStarted;
 use crate::session::{Input, Observer, Source, Tree, Unseen, reach, revisions};
 
 /// Most Applications of one repository: more is a mistake.
@@ -92,7 +93,7 @@ impl Side {
                 side.notes(&object, look);
                 continue;
             }
-            let (title, one) = look.one(&object, &home);
+            let (title, one) = look.one(&object, &home)?;
             if let Some(known) = side.found.get_mut(&title) {
                 if !known.is_same(&one) {
                     known.application = Err("it stands there twice, and which one counts is not known".to_owned());
@@ -122,8 +123,8 @@ impl Side {
 }
 
 impl Look<'_> {
-    /// An Application by its title, rendered.
-    fn one(&self, object: &Object, home: &str) -> (String, One) {
+    /// An Application by its title, rendered. A tool that cannot be started is an error of the run.
+    fn one(&self, object: &Object, home: &str) -> anyhow::Result<(String, One)> {
         let application = Application::read(object, home);
         let title = match &application {
             Ok(app) => app.title(),
@@ -132,17 +133,20 @@ impl Look<'_> {
         let &Self { tools, tree, root, observer } = self;
         let run = Run { tools, tree, root, observer, unseen: RefCell::default() };
         let rendered = match &application {
-            Ok(app) => run.render(app).map_err(|error| Failed {
-                is_elsewhere: error.is::<Nowhere>(),
-                why: format!("{error:#}"),
-                reads: run.reads(app),
-            }),
+            Ok(app) => match run.render(app) {
+                Err(error) if error.is::<NotStarted>() => return Err(error),
+                rendered => rendered.map_err(|error| Failed {
+                    is_elsewhere: error.is::<Nowhere>(),
+                    why: format!("{error:#}"),
+                    reads: run.reads(app),
+                }),
+            },
             Err(why) => Err(Failed { why: why.clone(), is_elsewhere: false, reads: None }),
         };
         let origins = application.as_ref().map(|app| run.origins(app)).unwrap_or_default();
         let paths = reach::of_object(object);
         let unseen = Unseen::of_all(run.unseen.into_inner());
-        (title, One { key: object.key.clone(), application, rendered, origins, paths, unseen })
+        Ok((title, One { key: object.key.clone(), application, rendered, origins, paths, unseen }))
     }
 }
 

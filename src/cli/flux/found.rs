@@ -10,6 +10,7 @@ use crate::kinds::fields::text;
 use crate::object::{Key, Object, Stream};
 use crate::session::flux::chart::Version;
 use crate::session::flux::{Nowhere, Rendered, Run, Tools, releases};
+use crate::session::tool::NotStarted;
 use crate::session::{Tree, reach};
 
 /// The HelmReleases of one side, by namespace and name.
@@ -58,9 +59,12 @@ pub(super) fn rendered(
         };
         let title = release.title();
         let run = Run { tools, given: &side.given, tree, root, first: is_first(&title) };
-        let rendered = run
-            .render(&release)
-            .map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") });
+        let rendered = match run.render(&release) {
+            Err(error) if error.is::<NotStarted>() => return Err(error),
+            rendered => {
+                rendered.map_err(|error| Failed { is_elsewhere: error.is::<Nowhere>(), why: format!("{error:#}") })
+            }
+        };
         let (chart, version) = (tools.charts.digest(&release, run), tools.charts.version(&release, run));
         let brings = rendered.as_ref().map(|rendered| brings(rendered, &release, run)).unwrap_or_default();
         let told = tools.charts.told_digest(&release, run);

@@ -13,6 +13,7 @@ use crate::kinds::fields::{list, text};
 use crate::object::{Key, Object, Stream};
 use crate::session::flux::chart::{Foreign, below};
 use crate::session::flux::{Given, Tools};
+use crate::session::tool::NotStarted;
 use crate::session::{Tree, reach};
 use crate::tree::{Map, Value};
 
@@ -97,6 +98,20 @@ impl Undone {
     }
 }
 
+/// Why a Kustomization gives nothing.
+enum Failed {
+    /// It cannot be rendered here.
+    Undone(Undone),
+    /// A tool cannot be started.
+    Tool(anyhow::Error),
+}
+
+impl From<Undone> for Failed {
+    fn from(undone: Undone) -> Self {
+        Self::Undone(undone)
+    }
+}
+
 impl Walk<'_> {
     /// Everything below some folders.
     ///
@@ -117,7 +132,7 @@ impl Walk<'_> {
             let Some(object) = self.itself(&queue, &there) else { continue };
             // The Kustomization that applies this very folder, as `flux bootstrap` makes one: what it says counts.
             let key = side.whole(&object.key);
-            match self.one(&key, &object, &side.given) {
+            match self.one(&key, &object, &side.given)? {
                 Ok(bytes) => {
                     side.given.objects.truncate(count);
                     side.streams.truncate(length);
@@ -149,7 +164,7 @@ impl Walk<'_> {
                 if seen.len() > MOST {
                     bail!("there are more than {MOST} Kustomizations");
                 }
-                match self.one(&key, &object, &side.given) {
+                match self.one(&key, &object, &side.given)? {
                     Ok(bytes) => {
                         let taken = side.take(Some(&key), &bytes, &mut queue);
                         taken.with_context(|| format!("what {key} renders"))?;
@@ -180,23 +195,27 @@ impl Walk<'_> {
         queue.iter().find(is_it).cloned()
     }
 
-    /// What a Kustomization renders, where the other side renders it too.
-    fn one(&self, key: &Key, object: &Object, given: &Given) -> Result<Vec<u8>, Undone> {
-        match self.without.contains(key) {
-            true => Err(Undone::elsewhere(LEFT_OUT)),
-            false => self.kustomization(key, object, given),
+    /// What a Kustomization renders, where the other side renders it too. A tool that cannot be started is an error of the run.
+    fn one(&self, key: &Key, object: &Object, given: &Given) -> anyhow::Result<Result<Vec<u8>, Undone>> {
+        if self.without.contains(key) {
+            return Ok(Err(Undone::elsewhere(LEFT_OUT)));
+        }
+        match self.kustomization(key, object, given) {
+            Err(Failed::Tool(error)) => Err(error),
+            Err(Failed::Undone(undone)) => Ok(Err(undone)),
+            Ok(bytes) => Ok(Ok(bytes)),
         }
     }
 
     /// What a Kustomization renders.
-    fn kustomization(&self, key: &Key, object: &Object, given: &Given) -> Result<Vec<u8>, Undone> {
+    fn kustomization(&self, key: &Key, object: &Object, given: &Given) -> Result<Vec<u8>, Failed> {
         let value = object.value().map_err(|error| Undone { why: error.to_string(), is_own: true, reads: None })?;
         let spec = value.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
         if spec.get("suspend") == Some(&Value::Bool(true)) {
-            return Err(Undone::elsewhere("it is suspended"));
+            return Err(Undone::elsewhere("it is suspended").into());
         }
         if spec.get("kubeConfig").is_some_and(Value::is_object) {
-            return Err(Undone::elsewhere("it writes into another cluster (spec.kubeConfig)"));
+            return Err(Undone::elsewhere("it writes into another cluster (spec.kubeConfig)").into());
         }
         let namespace = key.namespace.clone().unwrap_or_default();
         let reads = || reach::digest(self.root, reach::of_object(object));
@@ -204,10 +223,13 @@ impl Walk<'_> {
             reads: if foreign.is_known { None } else { reads() },
             ..Undone::elsewhere(foreign.why)
         })?;
-        self.own(&spec, &value, &namespace, given).map_err(|error| Undone {
-            why: format!("{error:#}"),
-            is_own: true,
-            reads: reads().map(|digest| digest + &variables::data(&value, &namespace, given)),
+        self.own(&spec, &value, &namespace, given).map_err(|error| match error.is::<NotStarted>() {
+            true => Failed::Tool(error),
+            false => Failed::Undone(Undone {
+                why: format!("{error:#}"),
+                is_own: true,
+                reads: reads().map(|digest| digest + &variables::data(&value, &namespace, given)),
+            }),
         })
     }
 

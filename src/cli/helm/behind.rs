@@ -10,6 +10,7 @@ use anyhow::{Context as _, anyhow};
 use super::{Helm, options, rollback, setup};
 use crate::cli::{Outside, Stop, fault};
 use crate::exit::Exit;
+use crate::host::say;
 use crate::report::Report;
 
 /// The Helm commands that take a post-renderer.
@@ -74,7 +75,7 @@ fn rendered(helm: &Helm, split: &options::Split, outside: &mut Outside<'_>) -> R
 fn command(helm: &Helm, split: &options::Split, report: &std::path::Path) -> anyhow::Result<Command> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut command = Command::new(&helm.binary);
-    command.args(&split.helm).env("ROLLGATE_REPORT", report);
+    command.args(&split.helm).env(say::COPY, report);
     if let Some(namespace) = std::env::var_os("HELM_NAMESPACE").filter(|text| !text.is_empty()) {
         command.arg("--namespace").arg(&namespace).env("ROLLGATE_NAMESPACE", namespace);
     }

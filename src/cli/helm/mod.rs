@@ -43,6 +43,11 @@ impl Helm {
         Ok(Self { binary: binary.to_owned(), major, version, plugins })
     }
 
+    /// The program as a shell reads it.
+    fn called(&self) -> String {
+        crate::model::quoted(&self.binary.to_string_lossy())
+    }
+
     /// What the host is called.
     const fn host(&self) -> &'static str {
         if self.major >= 4 { "helm4" } else { "helm3" }

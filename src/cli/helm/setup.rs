@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use super::Helm;
 use crate::cli::{Outside, Stop};
 use crate::exit::Exit;
+use crate::model::quoted;
 
 /// Folder name and plugin file of the plugins that both majors load.
 const SHARED: [(&str, &str); 2] = [
@@ -38,13 +39,13 @@ pub(super) fn run(helm: &Path, dry_run: bool, path: bool, outside: &mut Outside<
     if helm.major >= 4 {
         lines.extend(post_renderer(&helm, &program, dry_run).map_err(Stop::internal)?);
     } else {
-        lines.push(format!("use: helm upgrade ... --post-renderer {}", program.display()));
+        lines.push(format!("use: {} upgrade ... --post-renderer {}", helm.called(), program.display()));
         lines.push("     --post-renderer-args post-render --post-renderer-args --policy=rollgate.yaml".to_owned());
     }
-    lines.push(
-        "or:  helm rollgate upgrade ... --policy rollgate.yaml, with our exit codes; also install, template, rollback"
-            .to_owned(),
-    );
+    lines.push(format!(
+        "or:  {} rollgate upgrade ... --policy rollgate.yaml, with our exit codes; also install, template, rollback",
+        helm.called()
+    ));
     if dry_run {
         lines.push("nothing was linked: --dry-run".to_owned());
     }
@@ -98,13 +99,15 @@ fn post_renderer(helm: &Helm, program: &Path, dry_run: bool) -> anyhow::Result<V
             helm3.display(),
             theirs.display()
         ));
-        lines
-            .push(format!("use: HELM_PLUGINS={} helm upgrade ... --post-renderer {name}", crate::model::quoted(&path)));
+        lines.push(format!("use: HELM_PLUGINS={} {} upgrade ... --post-renderer {name}", quoted(&path), helm.called()));
         lines.push("     --post-renderer-args --policy=rollgate.yaml".to_owned());
         // helm `pkg/getter/plugingetter.go` takes the variable for one folder, 4.0 to 4.3.
-        lines.push("     (with two folders Helm 4 finds no plugin that serves values: there say rollgate values -f FILE | helm ... -f -)".to_owned());
+        lines.push(format!(
+            "     (with two folders Helm 4 finds no plugin that serves values: there say rollgate values -f FILE | {} ... -f -)",
+            helm.called()
+        ));
     } else {
-        lines.push(format!("use: helm upgrade ... --post-renderer {name}"));
+        lines.push(format!("use: {} upgrade ... --post-renderer {name}", helm.called()));
         lines.push("     --post-renderer-args --policy=rollgate.yaml".to_owned());
     }
     Ok(lines)

@@ -153,8 +153,11 @@ impl Read {
         let mut owners: Vec<WhyOwner> = Vec::new();
         let mut unread: Vec<String> =
             self.unread().map(|one| format!("{}: {}; {}", one.what, one.why, one.remedy)).collect();
+        let mut warnings = self.warnings.clone();
         for state in &why::now(&self.world, &rules) {
-            if state.basis == Basis::Specs && state.machines > 0 {
+            if state.is_bare && state.machines > 0 {
+                warnings.push(format!("{} has no Machines ({} wanted)", state.key, state.machines));
+            } else if state.basis == Basis::Specs && state.machines > 0 {
                 unread.push(format!("the Machines of {}: none was read", state.key));
             }
             owners.push(teller.owner(state, false));
@@ -205,7 +208,7 @@ impl Read {
             quiet,
             older,
             unread,
-            warnings: self.warnings.clone(),
+            warnings,
             source: self.world.source.name.clone(),
         };
         report.each_text(|text| *text = redactor.text(text));

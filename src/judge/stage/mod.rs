@@ -247,7 +247,7 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(crate) fn is_of_nobody(&self) -> bool {
         let host = &self.scene.world.host;
-        let is_flux = host.kind == Some(HostKind::Flux) && self.scene.way.is_none();
+        let is_flux = host.kind == Some(HostKind::Flux) && self.scene.way.is_none() && host.release.is_some();
         host.method.is_none() && (host.kind.is_none() || is_flux)
     }
 

@@ -340,7 +340,7 @@ fn of_workers(
         };
         let versions = text(&workers, "/spec/template/spec/version").zip(version);
         if let Some((have, wanted)) = versions.filter(|(have, wanted)| have != wanted) {
-            let says = format!("their version is {have} and {wanted} is wanted");
+            let says = format!("their version is {have}, and {wanted} is wanted");
             let task = Task::new((word, name), What::Version, Effect::Rollout, says);
             let held = sequence.deferred(place).or_else(|| turn(side, key, cluster, (word, name)));
             out.push(Task { held, ..task });

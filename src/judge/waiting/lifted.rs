@@ -67,7 +67,7 @@ pub(in crate::judge) fn by_owner(key: &Key, assessment: &Assessment) -> Option<L
         effect,
         waits: None,
         rule: hold.why.rule(),
-        because: format!("{}{words}", hold.over),
+        because: format!("{}{words}", hold.ended()),
         places,
         rollouts: work.weight(key, assessment, all.iter().map(|(_, effect, _)| *effect)).into_iter().collect(),
     })

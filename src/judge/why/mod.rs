@@ -41,6 +41,8 @@ pub(crate) struct OwnerState {
     pub machines: u64,
     /// Whether its Machines could be read.
     pub basis: Basis,
+    /// Whether it has no Machine: all that there are were read.
+    pub is_bare: bool,
     /// The Machines that are out of date.
     pub outdated: Vec<Outdated>,
     /// What keeps the controller from replacing them.
@@ -168,6 +170,7 @@ fn state<'u>(stage: &Stage<'_>, key: &Key, judged: &Assessment, units: impl Iter
         cluster: judged.cluster.clone(),
         machines: judged.count(),
         basis: judged.basis,
+        is_bare: judged.is_bare,
         outdated: outdated.collect(),
         held: judged.held(Act::Replace).map(|hold| hold.says.clone()),
         perpetual: judged.perpetual.iter().map(|cause| difference(key, cause, None, &judged.new)).collect(),

@@ -132,15 +132,17 @@ fn differs(
     } else {
         format!("late value {name} is pinned to {old} since {since} and {source} now says {text}")
     };
-    let choice = [text, old].into_iter().filter(|_| !secret);
+    // The one that keeps Machines as they are comes first.
+    let choice = [old.as_str(), text].into_iter().filter(|_| !secret);
     let mut calls: Vec<_> = choice.filter_map(|text| steps::set(policy, value, text, evidence)).collect();
+    let remedy = (!calls.is_empty()).then(|| "decide which of the two is right, and pin that".to_owned());
     if calls.is_empty() {
         calls.push(steps::repin(value));
     }
     Settled {
         value: (!pin.secret).then(|| pin.value.clone()),
         secret,
-        reason: Some(reason(PIN, Decision::Hold, message, None).with_calls(calls)),
+        reason: Some(reason(PIN, Decision::Hold, message, remedy).with_calls(calls)),
         ..blank(value, LateState::Differs, source)
     }
 }

@@ -158,7 +158,8 @@ fn a_source_that_moved_holds_and_names_both_and_the_way_out() {
     );
     let steps: Vec<_> = reason.steps().collect();
     let (new, old) = ("rollgate pin set vip 10.0.9.9 --reason TEXT", "rollgate pin set vip 10.0.3.7 --reason TEXT");
-    assert_eq!(steps, [("next", new), ("or", old)]);
+    let wanted = "decide which of the two is right, and pin that";
+    assert_eq!(steps, [("do", wanted), ("next", old), ("or", new)]);
 }
 
 #[test]

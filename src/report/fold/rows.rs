@@ -201,5 +201,5 @@ fn renamed(template: &ObjectReport) -> (String, String) {
 }
 
 fn with_more(first: &str, more: usize) -> String {
-    if more == 0 { first.to_owned() } else { format!("{first} and {more} more") }
+    if more == 0 { first.to_owned() } else { format!("{first}; and {more} more") }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::names::{ClusterName, Crowd, Names, Own};
 use super::{by_effect, by_role};
 use crate::hashed::{HashMap, HashSet};
-use crate::model::{Decision, Effect};
+use crate::model::{Decision, Effect, Finding};
 use crate::object::Key;
 use crate::report::{Reason, Report, plural};
 
@@ -141,8 +141,6 @@ impl<'r, T> Group<'r, T> {
 
 /// The reasons: the weightiest decision first, in it what is lost first, control planes before workers.
 pub(super) fn reasons<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ReasonGroup<'r>> {
-    let machines: HashMap<&Key, u64> =
-        report.rollouts.iter().filter_map(|rollout| Some((&rollout.owner, rollout.machines?))).collect();
     let all: Vec<(&Reason, Option<(Own<'r>, &str)>)> =
         report.reasons.iter().map(|reason| (reason, names.subject(&reason.message))).collect();
     let spoken: HashSet<(&str, Decision, &Key)> = all
@@ -156,7 +154,7 @@ pub(super) fn reasons<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ReasonGr
         let owner = subject.as_ref().and_then(|(own, _)| names.owner_of(&own.key)).map(|owner| owner.key());
         match (owner, subject) {
             (Some(owner), Some((own, rest))) if spoken.contains(&(reason.gate.as_str(), reason.decision, &owner)) => {
-                let what = rest.trim_start_matches(": ").trim_end_matches(" replaces its Machines");
+                let what = without_verb(rest.trim_start_matches(": "));
                 let what = own.pattern(&format!("; in the new {}: {what}", own.key.kind));
                 templates.insert((reason.gate.as_str(), reason.decision, owner), (&own.key, what));
             }
@@ -168,7 +166,7 @@ pub(super) fn reasons<'r>(report: &'r Report, names: &Names<'r>) -> Vec<ReasonGr
         let Some((own, rest)) = subject else {
             return (reason, id, Sentence::plain(&reason.message));
         };
-        let (rest, count) = uncounted(rest, machines.get(&own.key).copied());
+        let (rest, count) = uncounted(rest);
         let of_template = templates.get(&(reason.gate.as_str(), reason.decision, own.key.clone()));
         let of_template = of_template.filter(|(template, _)| names.is_about_rename(template, &rest));
         let of_template = of_template.map_or("", |(_, what)| what.as_str());
@@ -200,21 +198,39 @@ fn by_gate(gate: &str) -> u8 {
     effects.into_iter().find(|effect| effect.word() == gate).map_or(OTHER, by_effect)
 }
 
-/// A sentence with a mark for the number of its object's Machines.
-fn uncounted(text: &str, machines: Option<u64>) -> (String, u64) {
-    let Some(count) = machines else { return (text.to_owned(), 0) };
-    for verb in ["replaces", "destroys"] {
-        let counted = format!("{verb} {}", plural(count, "Machine"));
-        if let Some(start) = text.strip_suffix(&counted) {
-            return (format!("{start}{verb} {MACHINES}"), count);
-        }
-    }
-    (text.to_owned(), 0)
+/// What a sentence about Machines that go ends with; several changes have a verb of their own.
+const VERBS: [&str; 4] = [" replaces ", " destroys ", " replace ", " destroy "];
+
+/// A sentence with a mark for the number of Machines that it ends with.
+fn uncounted(text: &str) -> (String, u64) {
+    let counted = VERBS.iter().find_map(|verb| {
+        let (start, what) = text.rsplit_once(verb)?;
+        let count: u64 = what.split_once(' ')?.0.parse().ok()?;
+        (what == plural(count, "Machine")).then(|| (format!("{start}{verb}{MACHINES}"), count))
+    });
+    counted.unwrap_or_else(|| (text.to_owned(), 0))
+}
+
+/// A sentence without what it says at its end of Machines that it does not count.
+fn without_verb(text: &str) -> &str {
+    let bare = |verb: &&str| {
+        text.strip_suffix("Machines")
+            .map(|text| text.trim_end_matches("its "))
+            .and_then(|text| text.strip_suffix(*verb))
+    };
+    VERBS.iter().find_map(bare).unwrap_or(text)
 }
 
 /// The findings, in the report's order.
 pub(super) fn findings<'r>(report: &'r Report, names: &Names<'r>) -> Vec<SaidGroup<'r>> {
-    let sentences = report.findings.iter().map(|finding| {
+    // What a refusal says stands in its reason.
+    let is_said = |finding: &&Finding| {
+        let says = |reason: &Reason| {
+            reason.object.as_ref() == Some(&finding.object) && reason.message.ends_with(&finding.message)
+        };
+        finding.id == "write-refused" && report.reasons.iter().any(says)
+    };
+    let sentences = report.findings.iter().filter(|finding| !is_said(finding)).map(|finding| {
         let own = names.own(&finding.object);
         // Some begin with the object that they are about.
         let rest = finding.message.strip_prefix(finding.object.to_string().as_str());

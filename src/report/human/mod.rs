@@ -87,7 +87,7 @@ fn verdict(report: &Report, folded: &Folded<'_>, page: Page, out: &mut dyn Write
     }
     page.words(out, (&head, 12 + word.len()), &what, 2, |text| page.paint.bold(text))?;
     let next = folded.reasons.iter().filter(|group| group.first.decision >= report.decision);
-    let first = next.map(|group| group.first).find(|reason| reason.next.is_some());
+    let first = next.map(|group| group.first).find(|reason| reason.steps().next().is_some());
     first
         .into_iter()
         .flat_map(Reason::steps)
@@ -126,7 +126,10 @@ pub(crate) fn summary(report: &Report) -> String {
         }
     }
     let back = report.findings.iter().filter(|finding| finding.id == SET_BACK).count() as u64;
-    let mut what = if parts.is_empty() { objects_of(report) } else { parts.join(", ") };
+    let mut what = match parts.is_empty() {
+        true => held(report).unwrap_or_else(|| objects_of(report)),
+        false => parts.join(", ") + sick(report).unwrap_or_default(),
+    };
     if let Some(upgrade) = &report.upgrade {
         let steps: Vec<String> = upgrade.providers.iter().map(ToString::to_string).collect();
         what = format!("{}: {what}", steps.join(", "));
@@ -138,6 +141,40 @@ pub(crate) fn summary(report: &Report) -> String {
         Some(glass) => format!("{}: {what}", glass.shout()),
         None => what,
     }
+}
+
+/// Why it is held where no Machine goes, in short; nothing where what the effect does says it.
+fn held(report: &Report) -> Option<String> {
+    let first = report.reasons.iter().find(|reason| reason.decision == Decision::Hold);
+    let reason = first.filter(|_| report.decision == Decision::Hold)?;
+    match reason.gate.as_str() {
+        "rollout" | "rejected" | "unknown" => None,
+        "infrastructure" => Some("infrastructure would change".to_owned()),
+        "paused" => because(report, reason).and_then(sentence::of_waiting),
+        _ => Some(sentence::start(&reason.message)),
+    }
+}
+
+/// What is said of the change that a reason is about, or of the whole object.
+fn because<'r>(report: &'r Report, reason: &Reason) -> Option<&'r str> {
+    let object = report.objects.iter().find(|object| Some(&object.key()) == reason.object.as_ref())?;
+    let path = reason.about.path.as_deref();
+    let change = object.changes.iter().find(|change| Some(change.path.as_str()) == path);
+    Some(change.map_or(object.because.as_str(), |change| change.because.as_str()))
+}
+
+/// What is said of a cluster whose Machines go while it is not well.
+fn sick(report: &Report) -> Option<&'static str> {
+    let held = report.reasons.iter().filter(|reason| reason.decision == Decision::Hold);
+    held.filter_map(|reason| match reason.gate.as_str() {
+        "health.etcd" => Some("; etcd could lose its quorum"),
+        "health.machines" => Some("; Machines are missing or not healthy"),
+        "health.remediation" => Some("; a remediation is under way"),
+        "health.bootstrap" => Some("; the control plane was never complete"),
+        "health.inProgress" => Some("; another rollout or scaling is under way"),
+        _ => None,
+    })
+    .next()
 }
 
 /// What happens where no Machine goes, in one line that counts objects.
@@ -168,8 +205,8 @@ fn by_effect(report: &Report, all: u64) -> String {
     };
     let what = match report.effect {
         Effect::Rejected if those > 0 => return format!("{so_many} would be refused"),
-        Effect::Unknown if those == 1 => return format!("{so_many} has an unknown effect"),
-        Effect::Unknown if those > 1 => return format!("{so_many} have an unknown effect"),
+        Effect::Unknown if those == 1 => return format!("{so_many} is not known to be safe"),
+        Effect::Unknown if those > 1 => return format!("{so_many} are not known to be safe"),
         Effect::None if report.decision == Decision::Undecided => {
             "no effect on Machines was found, but not everything is known"
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::page::Page;
 use super::wrap::columns;
-use crate::hashed::HashSet;
+use crate::hashed::HashMap;
 use crate::model::{Effect, Together, first_and_more};
 use crate::report::fold::{self, ClusterName, Folded, Row, listed};
 use crate::report::{plural, sentence};
@@ -51,7 +51,7 @@ pub(super) fn write(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io:
         // Rows that follow one another for one cause have it below the last of them.
         let goes_on = folded.rows.get(at + 1).is_some_and(|next| next.cause == row.cause);
         if !is_beside && !goes_on {
-            page.words(out, ("      because of ", 17), &row.cause, 6, str::to_owned)?;
+            page.words(out, ("      why: ", 11), &row.cause, 6, str::to_owned)?;
         }
     }
     if folded.clusters.len() > 1 && folded.rows.iter().any(|row| row.owners.clusters.len() > 1) {
@@ -134,27 +134,34 @@ fn cells(row: &Row<'_>, in_all: &str, replaced: &str) -> [String; 5] {
 
 /// Writes in which order Machines go, once for all owners of a kind with which it differs in numbers only, and their names.
 pub(super) fn order(folded: &Folded<'_>, page: Page, out: &mut dyn Write) -> io::Result<()> {
-    let mut told = HashSet::default();
+    let mut told: HashMap<(String, String), String> = HashMap::default();
     let mut begun = false;
     for row in &folded.rows {
         let steps = row.steps.join("; ");
         // The last one says how often, in numbers.
         let first = row.steps.split_last().map(|(_, first)| first.join("; ")).unwrap_or_default();
         let shape: String = first.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let is_new = told.insert((row.owners.kind.clone(), shape)) && !steps.is_empty();
         let names = row.owners.count == 1 || row.machine_names.len() <= NAMES;
         let names = if names { row.machine_names.join(", ") } else { String::new() };
-        if !is_new && names.is_empty() {
+        if steps.is_empty() && names.is_empty() {
             continue;
         }
+        let same = match told.get(&(row.owners.kind.clone(), shape.clone())) {
+            Some(before) if *before == steps => Some("the same"),
+            Some(_) => Some("the same, in other numbers"),
+            None => None,
+        };
+        told.entry((row.owners.kind.clone(), shape)).or_insert_with(|| steps.clone());
         if !begun {
             writeln!(out, "\n{}", page.paint.bold("How it goes"))?;
             begun = true;
         }
-        let mut text = format!("{}:", row.owners.label(&folded.clusters));
-        if is_new {
-            text = format!("{text} {steps}");
-        }
+        let label = row.owners.label(&folded.clusters);
+        let text = match (same, steps.is_empty()) {
+            (_, true) => label,
+            (Some(same), false) => format!("{label}: {same}"),
+            (None, false) => format!("{label}: {steps}"),
+        };
         page.words(out, ("  ", 2), &text, 4, str::to_owned)?;
         if !names.is_empty() {
             page.words(out, ("    Machines ", 13), &names, 6, |text| page.paint.faint(text))?;
