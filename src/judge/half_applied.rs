@@ -31,14 +31,13 @@ pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
     let mut written: Vec<&Pair> = pairs.iter().filter(is_written).collect();
     written.sort_by_key(|pair| std::cmp::Reverse(pair.effect));
     let kept = pairs.iter().filter(|pair| pair.action == Action::Delete).count();
-    if written.is_empty() && kept == 0 {
-        return None;
-    }
     let mut parts = vec![match refused.len() {
         1 => format!("{} is refused", first.key),
         count => format!("{count} objects are refused, {} among them", first.key),
     }];
-    if !written.is_empty() {
+    if written.is_empty() {
+        parts.push("the release fails, and nothing else in it changes".to_owned());
+    } else {
         let names = some_of(written.iter().map(|pair| format!("{} ({})", pair.key, pair.effect)), NAMED);
         parts.push(format!("Helm writes the other objects before the release fails: {names}"));
     }
