@@ -22,19 +22,25 @@ pub(super) fn lines(text: &str, width: usize, taken: usize, indent: usize) -> Ve
     out
 }
 
-/// What is never broken: a word, a way into a document with its signs, a mark.
+/// How wide a value may be that stays on the line of the one that takes its place.
+const SHORT: usize = 30;
+
+/// What is never broken: a word, a way into a document with its signs, a short value and what takes its place, a mark.
 fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut joins = false;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    let mut all = text.split(' ').filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = all.next() {
+        let is_arrow = word == "->" && all.peek().is_some_and(|next| columns(next) <= SHORT);
+        let is_short = out.last().is_some_and(|last| columns(last) <= SHORT);
         match out.last_mut() {
-            Some(last) if joins || word == ">" || is_rule(word) => {
+            Some(last) if joins || word == ">" || is_rule(word) || is_arrow && is_short => {
                 last.push(' ');
                 last.push_str(word);
             }
             _ => out.push(word.to_owned()),
         }
-        joins = word == ">" || word == "<old";
+        joins = word == ">" || word == "<old" || is_arrow && is_short;
     }
     out
 }
@@ -61,6 +67,8 @@ mod tests {
             found,
             ["", "spec.files[0].content > spec.containers[0].env", "10.0.3.7 -> 10.0.3.42 replaces 3 Machines"]
         );
+        let found = lines("why: spec.files[0].content 10.0.3.7 -> 10.0.3.42 and more", 40, 0, 2);
+        assert_eq!(found, ["why: spec.files[0].content", "10.0.3.7 -> 10.0.3.42 and more"]);
         assert_eq!(lines("a b", 50, 10, 4), ["a b"]);
         let long = "x".repeat(80);
         assert_eq!(lines(&format!("see {long} there"), 40, 0, 0), ["see", long.as_str(), "there"]);
