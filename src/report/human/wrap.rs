@@ -23,7 +23,7 @@ pub(super) fn lines(text: &str, width: usize, taken: usize, indent: usize) -> Ve
 }
 
 /// How wide a value may be that stays on the line of the one that takes its place.
-const SHORT: usize = 30;
+const SHORT: usize = 18;
 
 /// What is never broken: a word, a way into a document with its signs, a short value and what takes its place, a mark.
 fn words(text: &str) -> Vec<String> {
