@@ -105,7 +105,13 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decision) -> Option<Reason> {
     let new = pair.predicted.as_ref()?;
     let is_in = minor(version(&pair.key, new)?)?;
-    let told = arguments(&pair.key, new, |key| after.get(key).map(|value| value.into_owned()));
+    // A template that nobody writes and that says no arguments need not be read.
+    let says = |key: &Key| {
+        judged.written(key).next().is_some()
+            || judged.view.get(key).object().is_none_or(|object| object.may_say("xtraArgs"))
+    };
+    let template = |key: &Key| says(key).then(|| after.get(key)).flatten().map(|value| value.into_owned());
+    let told = arguments(&pair.key, new, template);
     let gone = |is_in: u64, argument: &Argument| TABLE.iter().find(|gone| gone.since <= is_in && gone.is(argument));
     let mut found: Vec<(&Gone, &Argument)> =
         told.iter().filter_map(|argument| Some((gone(is_in, argument)?, argument))).collect();

@@ -15,7 +15,7 @@ use crate::object::Path;
 use crate::providers::core::changes::{COMPONENT_TIMEOUT_FREE, DNS_FREE, V1BETA2};
 use crate::providers::kind_of;
 use crate::providers::kubeadm::config::{STYLE, cause, has_reference, old_defaults};
-use crate::tree::{Value, json};
+use crate::tree::{Map, Value, json};
 
 /// Annotation of a Machine that keeps the cluster configuration it was made with.
 pub(crate) const CLUSTER_CONFIGURATION: &str = "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration";
@@ -100,7 +100,7 @@ fn cluster_configuration(member: &Member, owner: &Value, versions: &Versions, st
         }
         if let Some(map) = side.as_object_mut() {
             // CoreDNS is updated in place; the version of the annotation is no setting.
-            if versions.has(&DNS_FREE) {
+            if map.contains_key("dns") && versions.has(&DNS_FREE) {
                 map.remove("dns");
             }
             map.remove("marshalVersion");
@@ -126,7 +126,14 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
         }
         form => form.is_some_and(Value::is_object),
     };
-    let is_compared = versions.has(&V1BETA2) && !versions.has(&COMPONENT_TIMEOUT_FREE);
+    // Most say nothing of it, and are the same for all versions then.
+    let says = |side: &Map| {
+        ["initConfiguration", "joinConfiguration"]
+            .iter()
+            .any(|form| side.get(*form).and_then(|form| form.get("timeouts")?.get(COMPONENT)).is_some())
+    };
+    let is_said = says(current) || says(desired);
+    let is_compared = is_said && versions.has(&V1BETA2) && !versions.has(&COMPONENT_TIMEOUT_FREE);
     if versions.has(&V1BETA2) && !is_compared {
         // Conversion puts this one into both forms, and is not to make a joined Machine of the first one.
         for form in ["initConfiguration", "joinConfiguration"] {
