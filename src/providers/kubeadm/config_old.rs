@@ -130,7 +130,7 @@ fn init_or_join(member: &Member, owner: &Value, versions: &Versions, style: Styl
     let says = |side: &Map| {
         ["initConfiguration", "joinConfiguration"]
             .iter()
-            .any(|form| side.get(*form).and_then(|form| form.get("timeouts")?.get(COMPONENT)).is_some())
+            .any(|form| side.get(form).and_then(|form| form.get("timeouts")?.get(COMPONENT)).is_some())
     };
     let is_said = says(current) || says(desired);
     let is_compared = is_said && versions.has(&V1BETA2) && !versions.has(&COMPONENT_TIMEOUT_FREE);
