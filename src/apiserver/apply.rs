@@ -28,6 +28,12 @@ pub(crate) struct Applier<'a> {
 
 /// Annotation in which `kubectl apply` keeps what it applied last.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// What an object says that `kubectl apply` applied last; `None` where it says nothing that can be read.
+pub(crate) fn noted(live: &Value) -> Option<Value> {
+    let text = live.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
+    serde_json::from_str(text).ok().filter(Value::is_object)
+}
+
 /// The field manager of Flux's Kustomizations.
 pub(crate) const KUSTOMIZE: &str = "kustomize-controller";
 

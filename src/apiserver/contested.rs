@@ -1,7 +1,7 @@
 //! Who owns a field to which an apply gives another value (structured-merge-diff v6 `merge/update.go`, `update`), and what `kubectl apply` may
 //! take all the same.
 
-use super::apply::{Applied, places_of};
+use super::apply::{Applied, noted, places_of};
 use super::fields::{FieldSet, Ownership, Step};
 use super::place::{Merging, Place};
 use crate::object::Path;
@@ -16,8 +16,7 @@ pub(super) fn last_applied(live: &Value, rendered: &Value, manager: &str) -> Opt
     if manager != KUBECTL {
         return None;
     }
-    let text = live.pointer("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration")?.as_str()?;
-    let last: Value = serde_json::from_str(text).ok()?;
+    let last = noted(live)?;
     (last.get("apiVersion") == rendered.get("apiVersion")).then_some(last)
 }
 

@@ -2,12 +2,16 @@
 //! once, the first new Machine never gets ready, and the rollout stops there.
 //! The table (`gone.tsv`) was made of the sources of Kubernetes, minor version by minor version.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::version::{After, minor, version};
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
-use crate::kinds::fields::target;
+use crate::kinds::Role;
+use crate::kinds::contract::{CLUSTER_CLASS, CORE};
+use crate::kinds::fields::{target, text};
+use crate::kinds::references::references;
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::{kind, kubeadm, rke2};
@@ -92,7 +96,10 @@ const OF_RKE2: [(&str, &str); 4] = [
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
     let is_asked = |pair: &&Pair| {
-        kind(&pair.key).role.owns_machines() && pair.action != Action::Delete && pair.effect != Effect::Rejected
+        let role = kind(&pair.key).role;
+        (role.owns_machines() || role == Role::Cluster)
+            && pair.action != Action::Delete
+            && pair.effect != Effect::Rejected
     };
     let mut owners = judged.pairs.iter().filter(is_asked).peekable();
     if answer == Decision::Allow || owners.peek().is_none() {
@@ -104,22 +111,28 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
 
 fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decision) -> Option<Reason> {
     let new = pair.predicted.as_ref()?;
-    let is_in = minor(version(&pair.key, new)?)?;
+    let is_in = minor(told_version(&pair.key, new)?)?;
     // A template that nobody writes and that says no arguments need not be read.
     let says = |key: &Key| {
-        judged.written(key).next().is_some()
-            || judged.view.get(key).object().is_none_or(|object| object.may_say("xtraArgs"))
+        !holds_arguments(&key.kind)
+            || judged.written(key).next().is_some()
+            || judged
+                .view
+                .get(key)
+                .object()
+                .is_none_or(|object| object.may_say("xtraArgs") || object.may_say("featureGates"))
     };
     let template = |key: &Key| says(key).then(|| after.get(key)).flatten().map(|value| value.into_owned());
     let told = arguments(&pair.key, new, template);
-    let gone = |is_in: u64, argument: &Argument| TABLE.iter().find(|gone| gone.since <= is_in && gone.is(argument));
-    let mut found: Vec<(&Gone, &Argument)> =
-        told.iter().filter_map(|argument| Some((gone(is_in, argument)?, argument))).collect();
+    let mut found: Vec<(&Gone, &Argument)> = told
+        .iter()
+        .flat_map(|argument| refused(argument, is_in).into_iter().map(move |gone| (gone, argument)))
+        .collect();
     if found.is_empty() {
         return None;
     }
     // What ends already ends no more than before.
-    let was = pair.live.as_ref().and_then(|old| Some((minor(version(&pair.key, old)?)?, old)));
+    let was = pair.live.as_ref().and_then(|old| Some((minor(told_version(&pair.key, old)?)?, old)));
     if let Some((was_in, old)) = was {
         let before = |key: &Key| judged.view.get(key).object()?.value().ok().map(|value| value.into_owned());
         let had = arguments(&pair.key, old, before);
@@ -144,31 +157,81 @@ fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decisio
     )
 }
 
-/// What an owner tells the components of its Machines, itself or by the template that it names.
-fn arguments(key: &Key, owner: &Value, template: impl Fn(&Key) -> Option<Value>) -> Vec<Argument> {
-    let read = |part: &Value, places: &[(&'static str, &str)]| -> Vec<Argument> {
-        let found = places.iter().filter_map(|(component, place)| Some((*component, part.pointer(place)?)));
-        found.flat_map(|(component, told)| each(component, told)).collect()
-    };
-    let at = |value: &Value, place: &str, places: &[(&'static str, &str)]| {
-        value.pointer(place).map(|part| read(part, places)).unwrap_or_default()
-    };
+/// The version that an owner, or a topology, gives to its Machines.
+fn told_version<'v>(key: &Key, owner: &'v Value) -> Option<&'v str> {
+    if kind(key).role == Role::Cluster { text(owner, "/spec/topology/version") } else { version(key, owner) }
+}
+
+/// What of an argument a version no longer takes. A gate that is gone is not told again as locked.
+fn refused(argument: &Argument, is_in: u64) -> Vec<&'static Gone> {
+    let all: Vec<&Gone> = TABLE.iter().filter(|gone| gone.since <= is_in && gone.is(argument)).collect();
+    let is_gone = |gate: &str| all.iter().any(|other| other.value == gate);
+    let alone = |gone: &&&Gone| gone.value.split_once('=').is_none_or(|(gate, _)| !is_gone(gate));
+    all.iter().filter(alone).copied().collect()
+}
+
+/// What an owner tells the components of its Machines: itself, by the template that it names, or by those of its class. What patches of a
+/// class make of a template is not looked at.
+fn arguments(key: &Key, owner: &Value, read: impl Fn(&Key) -> Option<Value>) -> Vec<Argument> {
     match key.kind.as_str() {
         kubeadm::CONTROL_PLANE_KIND => at(owner, "/spec/kubeadmConfigSpec", &OF_KUBEADM),
         rke2::CONTROL_PLANE_KIND => at(owner, "/spec", &OF_RKE2),
+        _ if kind(key).role == Role::Cluster => {
+            let class = class_of(key, owner).and_then(|class| Some((read(&class)?, class.namespace.clone())));
+            let Some((class, namespace)) = class else { return Vec::new() };
+            let named = references(&class).into_iter().filter(|reference| holds_arguments(&reference.kind));
+            let keys = named.map(|to| {
+                let namespace = to.namespace.or_else(|| namespace.clone());
+                Key::of(to.group.unwrap_or_default(), to.kind, namespace, to.name)
+            });
+            // Two groups of workers may share one.
+            let keys: BTreeSet<Key> = keys.collect();
+            keys.iter().filter_map(|key| Some(of_template(&key.kind, &read(key)?))).flatten().collect()
+        }
         _ => {
             let reference = owner.pointer("/spec/template/spec/bootstrap/configRef");
-            let Some(named) = reference.and_then(|named| target(named, key.namespace.as_deref())) else {
-                return Vec::new();
-            };
-            let places: &[(&'static str, &str)] = match named.kind.as_str() {
-                kubeadm::CONFIG_TEMPLATE => &OF_KUBEADM[5..],
-                rke2::CONFIG_TEMPLATE => &OF_RKE2[3..],
-                _ => return Vec::new(),
-            };
-            template(&named).map(|value| at(&value, "/spec/template/spec", places)).unwrap_or_default()
+            let named = reference.and_then(|named| target(named, key.namespace.as_deref()));
+            let named = named.filter(|named| holds_arguments(&named.kind));
+            named.and_then(|named| Some(of_template(&named.kind, &read(&named)?))).unwrap_or_default()
         }
     }
+}
+
+/// The class of a Cluster, in either version.
+fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
+    let said = |new: &str, old: &str| text(cluster, new).or_else(|| text(cluster, old)).map(str::to_owned);
+    let name = said("/spec/topology/classRef/name", "/spec/topology/class")?;
+    let namespace = said("/spec/topology/classRef/namespace", "/spec/topology/classNamespace");
+    Some(Key::of(CORE.to_owned(), CLUSTER_CLASS, namespace.or_else(|| key.namespace.clone()), name))
+}
+
+/// Whether templates of a kind hold arguments.
+fn holds_arguments(kind: &str) -> bool {
+    matches!(
+        kind,
+        kubeadm::CONFIG_TEMPLATE
+            | kubeadm::CONTROL_PLANE_TEMPLATE
+            | rke2::CONFIG_TEMPLATE
+            | rke2::CONTROL_PLANE_TEMPLATE
+    )
+}
+
+/// The arguments in a template.
+fn of_template(kind: &str, template: &Value) -> Vec<Argument> {
+    match kind {
+        kubeadm::CONFIG_TEMPLATE => at(template, "/spec/template/spec", &OF_KUBEADM[5..]),
+        kubeadm::CONTROL_PLANE_TEMPLATE => at(template, "/spec/template/spec/kubeadmConfigSpec", &OF_KUBEADM),
+        rke2::CONFIG_TEMPLATE => at(template, "/spec/template/spec", &OF_RKE2[3..]),
+        rke2::CONTROL_PLANE_TEMPLATE => at(template, "/spec/template/spec", &OF_RKE2),
+        _ => Vec::new(),
+    }
+}
+
+/// The arguments at some places of a part of an object.
+fn at(object: &Value, part: &str, places: &[(&'static str, &str)]) -> Vec<Argument> {
+    let part = object.pointer(part);
+    let found = places.iter().filter_map(|(component, place)| Some((*component, part?.pointer(place)?)));
+    found.flat_map(|(component, told)| each(component, told)).collect()
 }
 
 /// Arguments as they are written: a map, a list of names and values, or a list of texts.
@@ -211,6 +274,16 @@ mod tests {
         let all = names.len();
         names.dedup();
         assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn each_gate_of_an_argument_counts_and_a_gone_one_once() {
+        let told = |value: &str| Argument { component: "kubelet", flag: GATES.to_owned(), value: value.to_owned() };
+        let found = |value: &str, is_in| refused(&told(value), is_in).iter().map(|gone| gone.value).collect::<Vec<_>>();
+        assert_eq!(found("MemoryManager=true, TopologyAwareHints=true", 36), ["MemoryManager", "TopologyAwareHints"]);
+        assert_eq!(found("MemoryManager=false", 36), ["MemoryManager"]);
+        assert_eq!(found("MemoryManager=false", 35), ["MemoryManager=false"]);
+        assert!(found("MemoryManager=true,NodeSwap=true", 35).is_empty());
     }
 
     #[test]

@@ -119,19 +119,24 @@ impl Step {
             return None;
         }
         let needed = fault.fixed.words();
-        let (answer, message) = match runs {
+        let (answer, message, remedy) = match runs {
             Some(runs) if runs.minor < fault.since || fault.fixed.have(runs) => return None,
-            Some(runs) => (answer, format!("{} with Cluster API v{runs}: {}", self.words(), fault.says)),
+            Some(runs) => (
+                answer,
+                format!("{} with Cluster API v{runs}: {}", self.words(), fault.says),
+                format!("upgrade Cluster API first, to {needed} or later"),
+            ),
+            // An older one may run: that is not known, and no allow.
             None => (
-                answer.min(Decision::Warn),
+                answer.min(Decision::Undecided),
                 format!(
-                    "{} with a Cluster API older than {needed}, of which nobody told the version: {}",
+                    "{} needs Cluster API {needed} or later, and nobody told which runs: with an older one {}",
                     self.words(),
                     fault.says
                 ),
+                format!("pass --provider {}=VERSION", RELEASE.name),
             ),
         };
-        let remedy = format!("upgrade Cluster API first, to {needed} or later");
         Some(reason(pair, answer, format!("{}: {message}", pair.key), remedy))
     }
 

@@ -7,15 +7,13 @@ use crate::kinds::fields::annotation;
 use crate::tree::{Map, Value};
 
 pub(super) use crate::apiserver::apply::LAST_APPLIED;
+use crate::apiserver::apply::noted;
 
 /// The patch of `kubectl apply`, without the annotation that it writes anew.
 pub(super) fn last_applied_patch(before: &Before<'_>, rendered: &Value) -> Value {
-    let annotations = before.live.get("metadata").and_then(|metadata| metadata.get("annotations"));
-    let text = annotations.and_then(|annotations| annotations.get(LAST_APPLIED)).and_then(Value::as_str);
-    let noted: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok()).filter(Value::is_object);
     // An old render is no object of a server, which always has an id: of one, what was applied last is told beside it.
     let is_of_a_render = before.live.pointer("/metadata/uid").is_none();
-    let last = match (noted, before.last) {
+    let last = match (noted(before.live), before.last) {
         (Some(noted), _) => noted,
         (None, Last::Known(told)) if is_of_a_render => told.clone(),
         // Without the annotation nothing can be removed, and kubectl only warns about it.

@@ -5,6 +5,7 @@ mod again;
 mod answered;
 mod argo;
 mod ask;
+mod attempt;
 mod by_others;
 mod carried;
 pub(crate) mod controllers;

@@ -3,16 +3,16 @@
 
 use std::sync::OnceLock;
 
-use super::answered::{Agreement, Answered};
+use super::answered::Answered;
 use super::argo::Application;
-use super::ask::{Sender, Write};
+use super::ask::Write;
 use super::locate::{Located, Locator};
-use super::pairs::{Defined, refused_by_schema};
+use super::pairs::refused_by_schema;
 use super::removals::Takers;
 use super::reversioned::Reversioned;
-use super::server::{Asking, Attempt, Ours, Recorded, Reply, Server};
+use super::server::{Asking, Ours, Recorded, Server};
 use super::stream::{self, Sorted};
-use super::write::{AfterWrite, Before, Last, sent};
+use super::write::{AfterWrite, sent};
 use super::{by_others, carried, controllers, foreign, kinds, kustomized, method, referred, rename, reprint, stored};
 use crate::apiserver::apply::KUSTOMIZE;
 use crate::compare::Pair;
@@ -23,15 +23,10 @@ use crate::model::Finding;
 use crate::model::RuleId;
 use crate::object::{Inventory, Key, LoadError, Object};
 use crate::parallel;
-use crate::tree::Value;
-use crate::world::{BaseKind, Coverage, LiveKind, Marks, Unread, World, WriteMethod};
+use crate::world::{BaseKind, LiveKind, Unread, World, WriteMethod};
 
 /// How many objects one piece of work looks at.
 const FEW: usize = 16;
-
-/// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
-const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
-     the release is applied, so leave --force-replace out or pass --server-side=false";
 
 /// What the host is about to do, as far as it can be told.
 #[derive(Debug, Clone, Default)]
@@ -357,81 +352,13 @@ impl<'a> Run<'a> {
             let again = self.may_be_refused_again(object).then(|| live_value.clone());
             let written = predicted.clone();
             self.update(object, live.key.clone(), live_value, predicted);
-            let sides = Reversioned { was: &was, rendered: &rendered, last: base };
+            let sides = Reversioned { was: &was, rendered: &rendered, last: base, way };
             self.doubt_lost(object, &live.key, &sides, &written);
             if let (Some(way), Some(live_value)) = (way, again.filter(|_| self.out.pairs.len() == pairs)) {
                 self.write_again(object, way, live.key.clone(), live_value, &rendered);
             }
         }
         self.note_forced(object, pairs)
-    }
-
-    /// What the host's write of one object comes to; `None` where that is doubt, or the write is only collected.
-    fn attempt(
-        &mut self,
-        object: &Object,
-        live: &Object,
-        way: WriteMethod,
-        live_value: &Value,
-        rendered: &Value,
-    ) -> Option<AfterWrite> {
-        let last = self.last_value(self.base_of(&object.key), &live.key)?;
-        let host = &self.world.host;
-        let last = self.last(last.as_ref());
-        if (matches!(last, Last::Nothing) || !self.is_kept(object))
-            && self.is_part(object)
-            && let Some(because) = self.not_ours(&Marks::of(live_value))
-        {
-            return Some(AfterWrite::Refused { rule: RuleId::of("host/ownership"), because });
-        }
-        if host.replace && way == WriteMethod::ServerSideApply {
-            return Some(AfterWrite::Refused {
-                rule: RuleId::of("host/replace-with-apply"),
-                because: FORCED_APPLY.to_owned(),
-            });
-        }
-        if let Some(because) = self.not_in_the_last(object, way) {
-            return Some(AfterWrite::Refused { rule: RuleId::of("host/rollback-without-last"), because });
-        }
-        let versions = || self.versions();
-        let sent_since: Vec<Value> = self.sent_since(&object.key, &live.key);
-        let (key, api_version) = (&live.key, object.api_version.as_str());
-        let definition = Defined { key, api_version, versions: &versions, sent_since: &sent_since };
-        let says_owners = self.world.coverage != Coverage::Whole;
-        let before = Before { key: &live.key, live: live_value, last, says_owners, definition: &definition };
-        let attempt = self.attempt_of(object, &live.key, way);
-        let reply = self.server.change(&attempt, &before, rendered);
-        let outcome = self.replied(object, &live.key, way, reply)?;
-        self.note_adoption(&outcome, &live.key, rendered);
-        Some(outcome)
-    }
-
-    /// What the host wrote last time, where the last manifest has this of it.
-    pub(super) fn last<'v>(&self, manifest: Option<&'v Value>) -> Last<'v> {
-        let host = &self.world.host;
-        match (manifest, self.world.base.kind) {
-            (Some(value), _) => Last::Known(value),
-            // Flux takes ownership unless it is told not to.
-            (None, BaseKind::FirstInstall) if host.take_ownership || host.kind == Some(HostKind::Flux) => Last::Taken,
-            // A file may hold a part only; the record of a release holds everything.
-            (None, BaseKind::Release | BaseKind::FirstInstall) => Last::Nothing,
-            (None, _) => Last::Unknown,
-        }
-    }
-
-    /// One write, as whoever says what becomes of it sees it.
-    pub(super) fn attempt_of<'o>(&'o self, object: &'o Object, key: &'o Key, way: WriteMethod) -> Attempt<'o> {
-        let sender = Sender { host: &self.world.host, applier: self.applier() };
-        Attempt { object, key, way, sender, is_repeated: self.sorted.doubles.contains(&object.key) }
-    }
-
-    /// What becomes of an object by what was said to its write, which is written down beside it.
-    pub(super) fn replied<T>(&mut self, object: &Object, key: &Key, way: WriteMethod, reply: Reply<T>) -> Option<T> {
-        let answered =
-            |verdict: Agreement| Answered { key: key.clone(), api_version: object.api_version.clone(), way, verdict };
-        self.out.answered.extend(reply.agreement.map(answered));
-        self.writes.extend(reply.write);
-        reply.outcome
     }
 
     /// Whether equal texts already say that nothing is written.

@@ -1,9 +1,13 @@
 //! What a write in another `apiVersion` than the old side's may lose, where nothing is known of how the provider converts the kind: fields
 //! that one of the two versions does not have go without a change that anybody sees.
 
+use std::borrow::Cow;
+
 use super::HostKind;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
+use crate::apiserver::apply::{is_mine, noted};
+use crate::apiserver::fields::{FieldSet, Ownership, Step, owners};
 use crate::apiserver::merge;
 use crate::compare::{Action, changes};
 use crate::kinds::shapes::Shape;
@@ -19,8 +23,10 @@ pub(super) struct Reversioned<'v> {
     pub(super) was: &'v Value,
     /// As it is rendered.
     pub(super) rendered: &'v Value,
-    /// The same object in the last manifest, where that is known.
+    /// The object in the last manifest, where that is known.
     pub(super) last: Option<&'v Object>,
+    /// How the host writes it; `None` between two renders.
+    pub(super) way: Option<WriteMethod>,
 }
 
 impl Run<'_> {
@@ -68,24 +74,57 @@ impl Run<'_> {
         }
         let versions = self.versions();
         let shape = |api_version: &str| Shape::of(&key.kind, api_version, &versions);
-        let (path, of) = match self.way {
+        let (path, of) = match sides.way {
             None if self.sends_what_differs() => return None,
             None => {
                 let shape = shape(new)?;
                 (lacks(shape, sides.was).or_else(|| lacks(shape, sides.rendered))?, new)
             }
+            // What is sent takes the place of all that the version has no field for.
+            Some(WriteMethod::Replace | WriteMethod::Recreate) => (lacks(shape(new)?, sides.was)?, new),
             // What leaves the manifest leaves the object, under whatever name the version has it in which it was read.
-            Some(WriteMethod::MergePatch) => {
-                let last = sides.last?.value().ok()?;
-                (lost_since(shape(was)?, &last, sides.rendered)?, was)
+            Some(way) => {
+                let since = |last: &Value| lost_since(shape(was)?, last, sides.rendered);
+                let sent = match way {
+                    WriteMethod::LastApplied => noted(sides.was),
+                    _ => sides.last.and_then(|last| last.value().ok()).map(Cow::into_owned),
+                };
+                let owned = || (way == WriteMethod::ServerSideApply).then(|| self.owned_no_more(sides)).flatten();
+                (sent.as_ref().and_then(since).or_else(owned)?, was)
             }
-            Some(_) => return None,
         };
         Some(format!(
             "{path} does not fit {of}, and how {was} becomes {new} is not known here: the field may be lost or set back, or the write refused; \
              write it as {new} has it, or compare with the cluster (--live cluster)"
         ))
     }
+
+    /// The first place that the host applied in another version than the object was read in, that it no longer applies, and that nobody
+    /// finds in the object: there it has another name.
+    fn owned_no_more(&self, sides: &Reversioned<'_>) -> Option<Path> {
+        let read_in = sides.was.get("apiVersion")?.as_str()?;
+        let applier = self.applier();
+        let mine =
+            owners(sides.was).into_iter().filter(|entry| is_mine(entry, applier) && entry.api_version != read_in);
+        let spec = Step::Field("spec".to_owned());
+        let found = |entry: Ownership| {
+            let (live, rendered) = (sides.was.get("spec")?, sides.rendered.get("spec"));
+            gone(entry.fields.below.get(&spec)?, live, rendered, &Path::root().key("spec"))
+        };
+        mine.into_iter().find_map(found)
+    }
+}
+
+/// The first field of a set that neither side has. What lies in items of lists is not looked for.
+fn gone(fields: &FieldSet, live: &Value, rendered: Option<&Value>, at: &Path) -> Option<Path> {
+    fields.below.iter().find_map(|(step, below)| {
+        let key = step.field()?;
+        let sent = rendered.and_then(|rendered| rendered.get(key));
+        match live.get(key) {
+            Some(live) => gone(below, live, sent, &at.key(key)),
+            None => sent.is_none().then(|| at.key(key)),
+        }
+    })
 }
 
 /// The first place of a spec that a version has no field for, or that is no value of it.

@@ -11,6 +11,7 @@ mod due;
 mod half_applied;
 mod indifferent;
 mod later;
+mod mirrored;
 mod no_duration;
 mod once;
 mod open;

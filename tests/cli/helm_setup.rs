@@ -163,22 +163,10 @@ fn what_is_held_behind_helm_is_approved_and_explained_as_any_other_hold() {
     std::fs::set_permissions(&helm, std::fs::Permissions::from_mode(0o755)).expect("a script");
     let path = format!("{}:/usr/bin:/bin", program.home().display());
     let env = [("PATH", path.as_str()), ("HELM_NAMESPACE", "ns"), ("USER", "anna")];
-    let upgrade = [
-        "helm",
-        "upgrade",
-        "r",
-        "./chart",
-        "--policy",
-        "rollgate.yaml",
-        "--live",
-        "live.yaml",
-        "--base",
-        "live.yaml",
-        "--release",
-        "r",
-        "--host",
-        "helm3",
-    ];
+    let upgrade: Vec<&str> =
+        "helm upgrade r ./chart --policy rollgate.yaml --live live.yaml --base live.yaml --release r --host helm3"
+            .split(' ')
+            .collect();
     let held = program.run_with(&upgrade, b"", &env);
     assert_eq!(held.code, Some(3), "{}{}", held.stdout, held.stderr);
     let next = held.stderr.lines().find_map(|line| line.strip_prefix("  next: rollgate ")).expect("a command");
