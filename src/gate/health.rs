@@ -11,7 +11,7 @@ use super::workload::{self, Member};
 use super::{Judged, decision, etcd};
 use crate::hashed::{HashMap, HashSet};
 use crate::impact::Rollout;
-use crate::kinds::contract::{CONTROL_PLANE, CORE, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
+use crate::kinds::contract::{CONTROL_PLANE, CORE, DEPLOYMENT_NAME, MACHINE_DEPLOYMENT, MACHINE_SET, OF_CONTROL_PLANE};
 use crate::kinds::fields::{annotation, controller, label, number, remediation_period, text};
 use crate::kinds::standing::{ailment, condition, has_conditions};
 use crate::model::{Decision, Effect, Reason, is, quoted};
@@ -27,9 +27,6 @@ const REMEDIATING: &str = "controlplane.cluster.x-k8s.io/remediation-in-progress
 const REMEDIATED_FOR: &str = "controlplane.cluster.x-k8s.io/remediation-for";
 /// Seconds after which it counts as healthy where its owner says nothing (`DefaultMinHealthyPeriodSeconds`).
 const HEALTHY_FOR: u64 = 3600;
-
-/// Label of the Machines of a MachineDeployment.
-const OF_DEPLOYMENT: &str = "cluster.x-k8s.io/deployment-name";
 
 /// The reasons of every rollout, by owner. The Machines of a cluster are looked at once, however many of its owners roll.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
@@ -212,7 +209,7 @@ fn deployment_of(judged: &Judged<'_>, machine: &Key, value: &Value) -> Option<St
     };
     let direct = controller(machine, value);
     let by_set = direct.as_ref().filter(|owner| owner.kind == MACHINE_SET).and_then(above);
-    by_set.map(|owner| owner.name.clone()).or_else(|| label(value, OF_DEPLOYMENT).map(str::to_owned))
+    by_set.map(|owner| owner.name.clone()).or_else(|| label(value, DEPLOYMENT_NAME).map(str::to_owned))
 }
 
 fn reason(gate: &str, answer: Decision, message: String, owner: &Key) -> Option<Reason> {

@@ -50,7 +50,7 @@ impl Run<'_> {
         let definition = Defined { key, api_version, versions: &versions, sent_since: &sent_since };
         let says_owners = self.world.coverage != Coverage::Whole;
         let before = Before { key: &live.key, live: live_value, last, says_owners, definition: &definition };
-        let attempt = self.attempt_of(object, &live.key, way);
+        let attempt = self.attempt_of(object, &live.key, way, Some(live_value));
         let reply = self.server.change(&attempt, &before, rendered);
         let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);
@@ -70,9 +70,15 @@ impl Run<'_> {
         }
     }
 
-    /// One write, as whoever says what becomes of it sees it.
-    pub(super) fn attempt_of<'o>(&'o self, object: &'o Object, key: &'o Key, way: WriteMethod) -> Attempt<'o> {
-        let sender = Sender { host: &self.world.host, applier: self.applier() };
+    /// One write to what is there, as whoever says what becomes of it sees it.
+    pub(super) fn attempt_of<'o>(
+        &'o self,
+        object: &'o Object,
+        key: &'o Key,
+        way: WriteMethod,
+        live: Option<&Value>,
+    ) -> Attempt<'o> {
+        let sender = Sender { host: &self.world.host, applier: self.applier(live) };
         Attempt { object, key, way, sender, is_repeated: self.sorted.doubles.contains(&object.key) }
     }
 

@@ -79,7 +79,8 @@ impl<'a> Run<'a> {
         schema::reshape(&mut value, &rendered);
         let before =
             Before { key: &live.key, live: &value, last: Last::Unknown, says_owners: false, definition: &NoDefinition };
-        if let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &rendered, self.applier()) {
+        if let AfterWrite::Holds { predicted, .. } = write(WriteMethod::Replace, &before, &rendered, self.applier(None))
+        {
             self.out.pairs.retain(|pair| pair.key != live.key);
             self.update(hook, live.key.clone(), value, predicted);
         }

@@ -5,7 +5,7 @@ use crate::kinds::fields::{annotation, label};
 use crate::tree::Value;
 
 /// Whether an object says a word of kustomize-controller, as annotation or as label.
-pub(crate) fn says(object: &Value, name: &str, words: &[&str]) -> bool {
+fn says(object: &Value, name: &str, words: &[&str]) -> bool {
     let name = format!("kustomize.toolkit.fluxcd.io/{name}");
     [annotation(object, &name), label(object, &name)].into_iter().flatten().any(|word| words.contains(&word))
 }
@@ -18,4 +18,9 @@ pub(crate) fn rests(object: &Value) -> bool {
 /// Whether it is written only where it is not there.
 pub(crate) fn is_made_once(object: &Value) -> bool {
     says(object, "ssa", &["IfNotPresent"])
+}
+
+/// Whether it stays where its manifest goes.
+pub(crate) fn keeps(object: &Value) -> bool {
+    says(object, "prune", &["disabled"])
 }

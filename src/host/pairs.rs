@@ -35,7 +35,7 @@ impl Run<'_> {
         let made = match self.way.map(|way| self.argo.as_ref().map_or(way, |argo| argo.way(&rendered, None, way))) {
             None => Some(Ok(rendered)),
             Some(way) => {
-                let reply = self.server.create(&self.attempt_of(object, &key, way), rendered);
+                let reply = self.server.create(&self.attempt_of(object, &key, way, None), rendered);
                 self.replied(object, &key, way, reply)
             }
         };

@@ -140,10 +140,8 @@ pub(super) struct Run<'a> {
     pub(super) locator: Locator<'a>,
     /// The way of writing; `None` where new takes the place of old.
     pub(super) way: Option<WriteMethod>,
-    /// The field manager of what is applied just now.
+    /// The field manager of what is applied, where an object does not say it itself.
     pub(super) manager: &'static str,
-    /// That of an object which does not say it.
-    usual: &'static str,
     /// What came out so far.
     pub(super) out: Prediction,
     /// The application of Argo CD that writes, where it is known.
@@ -176,7 +174,6 @@ impl<'a> Run<'a> {
             // What an object says about itself counts where the application is not known, too.
             (world.host.kind == Some(HostKind::Argocd)).then(Application::default)
         });
-        let usual = method::manager(world);
         let (blind, homeless, unasked) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self {
             sorted,
@@ -184,8 +181,7 @@ impl<'a> Run<'a> {
             world,
             locator,
             way,
-            manager: usual,
-            usual,
+            manager: method::manager(world),
             out,
             argo,
             blind,
@@ -235,8 +231,7 @@ impl<'a> Run<'a> {
             world: self.world,
             locator: self.locator,
             way: self.way,
-            manager: self.usual,
-            usual: self.usual,
+            manager: self.manager,
             out: Prediction { way: self.way, compared: objects.len(), ..Prediction::default() },
             argo: self.argo.clone(),
             blind: Vec::new(),
@@ -309,8 +304,7 @@ impl<'a> Run<'a> {
         if stored::bring(&mut live_value, &rendered) && !is_untouched {
             self.reshaped += 1;
         }
-        self.manager = method::manager_of(self.world, &live_value).unwrap_or(self.usual);
-        if self.manager == KUSTOMIZE
+        if self.applier(Some(&live_value)).manager == KUSTOMIZE
             && ([&live_value, &rendered].into_iter().any(kustomized::rests) || kustomized::is_made_once(&rendered))
         {
             return Ok(());

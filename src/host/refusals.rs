@@ -123,7 +123,7 @@ impl Run<'_> {
             found.extend(undeclared(&sent));
         }
         if applied {
-            let is_lost = || side.is_some_and(|live| goes_through_another(live, &sent, self.applier()));
+            let is_lost = || side.is_some_and(|live| goes_through_another(live, &sent, self.applier(Some(live))));
             found.extend(self.refused_null(object, &sent).filter(|_| !is_lost()));
         }
         if may_be_long {

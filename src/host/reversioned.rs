@@ -103,7 +103,7 @@ impl Run<'_> {
     /// finds in the object: there it has another name.
     fn owned_no_more(&self, sides: &Reversioned<'_>) -> Option<Path> {
         let read_in = sides.was.get("apiVersion")?.as_str()?;
-        let applier = self.applier();
+        let applier = self.applier(Some(sides.was));
         let mine =
             owners(sides.was).into_iter().filter(|entry| is_mine(entry, applier) && entry.api_version != read_in);
         let spec = Step::Field("spec".to_owned());

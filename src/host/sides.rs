@@ -85,12 +85,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With which name and power the host applies.
-    pub(super) fn applier(&self) -> Applier<'static> {
+    /// With which name and power the host applies to an object; `None` for a new one.
+    pub(super) fn applier(&self, live: Option<&Value>) -> Applier<'static> {
+        let manager = live.and_then(|live| method::manager_of(self.world, live)).unwrap_or(self.manager);
         Applier {
-            manager: self.manager,
+            manager,
             adopts_updates: method::adopts_updates(self.world),
-            takes: method::takes(self.world.host.kind, self.manager),
+            takes: method::takes(self.world.host.kind, manager),
             force: method::forces(self.world),
         }
     }

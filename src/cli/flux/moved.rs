@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 
 use super::walk::Side;
 use crate::flux::{KUSTOMIZATIONS, RELEASES};
-use crate::host::kinds;
-use crate::kinds::fields::{annotation, label};
+use crate::host::{kinds, kustomized};
 use crate::object::{Key, Object, Stream};
 use crate::tree::Value;
 use crate::world::Unread;
-
-/// Annotation or label that keeps an object from being deleted.
-const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
 
 /// What of a change may be deleted before it is applied again.
 pub(super) fn between(old: &Side, new: &Side) -> Vec<Unread> {
@@ -32,9 +28,8 @@ pub(super) fn between(old: &Side, new: &Side) -> Vec<Unread> {
                 name(by),
                 name(now)
             ),
-            remedy: format!(
-                "annotate it with {PRUNE}: disabled in a change before this one, or say `unseen: {{inside: warn}}` in the policy"
-            ),
+            remedy: "annotate it with kustomize.toolkit.fluxcd.io/prune: disabled in a change before this one, or say `unseen: {inside: warn}` in the policy"
+                .to_owned(),
             keys: vec![object.key.clone()],
         });
     }
@@ -58,7 +53,7 @@ pub(super) fn reaches_machines(key: &Key) -> bool {
 }
 
 fn is_kept(object: &Object) -> bool {
-    object.value().is_ok_and(|value| [annotation(&value, PRUNE), label(&value, PRUNE)].contains(&Some("disabled")))
+    object.value().is_ok_and(|value| kustomized::keeps(&value))
 }
 
 /// Whether the Kustomization that applied an object deletes it once nothing renders it any more: while it is there `prune` says it, and when
@@ -71,7 +66,6 @@ pub(super) fn prunes(by: &Key, old: &Side, new: &Side) -> bool {
     };
     let is_on = |value: &Value, place: &str| value.pointer(place) == Some(&Value::Bool(true));
     let goes = |value: Value| match value.pointer("/spec/deletionPolicy").and_then(Value::as_str) {
-        _ if is_on(&value, "/spec/suspend") => false,
         None | Some("" | "MirrorPrune") => is_on(&value, "/spec/prune"),
         Some(policy) => matches!(policy, "Delete" | "WaitForTermination"),
     };

@@ -84,9 +84,7 @@ pub(super) fn both(old: &Side, new: &Side) -> anyhow::Result<Settled> {
         append(&mut out.old, &was.bytes);
         let Some((key, object)) = was.object.as_ref().filter(|(key, _)| !written.contains(key)) else { continue };
         let why = match &was.by {
-            _ if of_itself(object, |value| kustomized::says(value, "prune", &["disabled"])) => {
-                "kustomize.toolkit.fluxcd.io/prune: disabled".to_owned()
-            }
+            _ if of_itself(object, kustomized::keeps) => "kustomize.toolkit.fluxcd.io/prune: disabled".to_owned(),
             Some(by) if !moved::prunes(by, old, new) => format!("prune: false of {by}"),
             _ => continue,
         };

@@ -4,6 +4,7 @@
 //! types.
 
 use super::changes::{V1BETA2, WRITES_ONLY_CHANGES};
+use crate::kinds::contract::{CLUSTER_NAME, DEPLOYMENT_NAME, SET_NAME};
 use crate::kinds::fields;
 use crate::kinds::webhook::Written;
 use crate::kinds::{POINTERS, Versions};
@@ -136,9 +137,7 @@ fn fill_strategy(kind: &str, strategy: &mut Map, overwrites: bool) {
 
 /// The selector and the labels that the webhook puts in.
 fn fill_selector(kind: &str, spec: &mut Map, cluster: &str, name: &str) {
-    let cluster_label = "cluster.x-k8s.io/cluster-name";
-    let own =
-        if kind == "MachineDeployment" { "cluster.x-k8s.io/deployment-name" } else { "cluster.x-k8s.io/set-name" };
+    let own = if kind == "MachineDeployment" { DEPLOYMENT_NAME } else { SET_NAME };
     let mut wanted: Vec<(&str, &str)> = Vec::new();
     let Some(selector) = map_at(spec, "selector") else { return };
     let empty = selector.get("matchLabels").and_then(Value::as_object).is_none_or(Map::is_empty)
@@ -147,7 +146,7 @@ fn fill_selector(kind: &str, spec: &mut Map, cluster: &str, name: &str) {
         wanted.push((own, name));
     }
     if kind == "MachineDeployment" {
-        wanted.push((cluster_label, cluster));
+        wanted.push((CLUSTER_NAME, cluster));
     }
     for (key, value) in &wanted {
         if let Some(labels) = map_at(selector, "matchLabels") {
