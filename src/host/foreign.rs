@@ -29,11 +29,11 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
         let with = |group: Option<&str>| (key.kind.clone(), key.name.clone(), group.map(str::to_owned));
         wanted.contains(&with(None)) || wanted.contains(&with(Some(&key.group)))
     };
-    for object in rendered.into_iter().filter(|object| is_wanted(&object.key)) {
+    let rendered: Vec<&Object> = rendered.into_iter().filter(|object| is_wanted(&object.key)).collect();
+    let compared: HashSet<&Key> = rendered.iter().map(|object| &object.key).collect();
+    run.out.passed.retain(|key| !compared.contains(key));
+    for object in rendered {
         run.out.compared += 1;
-        if let Some(place) = run.out.passed.iter().position(|key| *key == object.key) {
-            run.out.passed.remove(place);
-        }
         if run.world.source.kind == LiveKind::Cluster
             && run.locator.anywhere(&run.world.live, &object.key).is_none()
             && run.locator.anywhere(&run.world.base.objects, &object.key).is_none()

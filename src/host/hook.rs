@@ -63,8 +63,9 @@ pub fn role(object: &Object, host: &Host) -> Result<Role, LoadError> {
     }
     let role = of_document(object, host.kind)?;
     // Helm tells hooks by a document of its own cutting, which may be another one than the API server gets.
-    let certain = host.post_rendered || host.kind == Some(HostKind::Argocd) || !object.has_rare_breaks();
-    Ok(if certain || role == Role::Written { role } else { Role::Unclear })
+    let certain =
+        role == Role::Written || host.post_rendered || host.kind == Some(HostKind::Argocd) || !object.has_rare_breaks();
+    Ok(if certain { role } else { Role::Unclear })
 }
 
 /// What an object of an earlier manifest was. A release record holds no hooks, so that all that stands in it was written.

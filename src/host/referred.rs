@@ -15,7 +15,7 @@ use crate::kinds::fields;
 use crate::kinds::standing::condition;
 use crate::model::Effect;
 use crate::model::RuleId;
-use crate::object::{Body, Inventory, Key, LoadError, Object, Segment, is_deleting};
+use crate::object::{Body, Inventory, Key, LoadError, Object, Segment, in_order, is_deleting};
 use crate::tree::Value;
 use crate::world::LiveKind;
 
@@ -72,7 +72,7 @@ pub(super) fn add(run: &mut Run<'_>) -> Result<(), LoadError> {
     }
     run.out.compared += compared;
     run.out.passed.extend(passed.into_iter().cloned());
-    run.out.passed.sort_unstable();
+    run.out.passed = in_order(std::mem::take(&mut run.out.passed));
     Ok(())
 }
 

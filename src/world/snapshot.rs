@@ -17,7 +17,7 @@ use crate::compare::redact::{MARK, MarkKey, Redactor};
 use crate::hashed::{HashMap, HashSet};
 use crate::object::{Body, Inventory, Object, Path};
 use crate::parallel;
-use crate::tree::Value;
+use crate::tree::{Text, Value};
 
 /// The version of the file format that this program writes and reads.
 pub(crate) const API_VERSION: &str = "rollgate.dev/v1alpha1";
@@ -162,8 +162,10 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     let mut marks = key.map(|key| marks_of(key, redact, rendered)).unwrap_or_default();
     if let Some(key) = key {
         for objects in std::iter::once(&world.live).chain(world.base.parts()) {
-            for object in objects.objects() {
-                rendered.iter().for_each(|rendered| solve_object(key, object, rendered, &mut marks));
+            for (hidden, plain) in parallel::map(objects.objects(), |object| marked_texts(object, rendered)).concat() {
+                for (mark, plain) in solve(key, &hidden, &plain, &marks).unwrap_or_default() {
+                    marks.entry(mark).or_insert_with(|| plain.into());
+                }
             }
         }
     }
@@ -187,33 +189,32 @@ pub fn reveal(world: &mut World, key: Option<&MarkKey>, redact: &[String], rende
     world.marks = uncover.into_made();
 }
 
-/// Marks that a text got because of Secrets that only the cluster has: the rendered text at the same place is tried for them.
-fn solve_object(key: &MarkKey, object: &Object, rendered: &Inventory, marks: &mut HashMap<String, Value>) {
-    if object.is_plain() {
-        return;
+/// The texts of an object that hold marks, each with the rendered text at the same place: of Secrets that only the cluster has they tell what
+/// the marks stand for.
+fn marked_texts(object: &Object, rendered: &[&Inventory]) -> Vec<(Text, Text)> {
+    let mut found = Vec::new();
+    let Body::Value(value) = &object.body else { return found };
+    if !object.is_plain() {
+        let others = rendered.iter().filter_map(|rendered| rendered.get(&object.key)?.value().ok());
+        others.for_each(|other| find_marked(value, &other, &mut found));
     }
-    let (Some(other), Body::Value(value)) = (rendered.get(&object.key), &object.body) else { return };
-    if let Ok(other) = other.value() {
-        solve_value(key, value, &other, marks);
-    }
+    found
 }
 
-fn solve_value(key: &MarkKey, hidden: &Value, plain: &Value, marks: &mut HashMap<String, Value>) {
+fn find_marked(hidden: &Value, plain: &Value, found: &mut Vec<(Text, Text)>) {
     match (hidden, plain) {
         (Value::Object(hidden), Value::Object(plain)) => {
             for (name, hidden) in hidden {
                 if let Some(plain) = plain.get(name) {
-                    solve_value(key, hidden, plain, marks);
+                    find_marked(hidden, plain, found);
                 }
             }
         }
         (Value::Array(hidden), Value::Array(plain)) => {
-            hidden.iter().zip(plain).for_each(|(hidden, plain)| solve_value(key, hidden, plain, marks));
+            hidden.iter().zip(plain).for_each(|(hidden, plain)| find_marked(hidden, plain, found));
         }
         (Value::String(hidden), Value::String(plain)) if uncover::may_hold(hidden) && hidden.contains(MARK) => {
-            for (mark, plain) in solve(key, hidden, plain, marks).unwrap_or_default() {
-                marks.entry(mark).or_insert_with(|| plain.into());
-            }
+            found.push((hidden.clone(), plain.clone()));
         }
         _ => {}
     }
@@ -303,7 +304,7 @@ fn redactor(key: &MarkKey, redact: &[String]) -> Redactor {
 fn marks_of(key: &MarkKey, redact: &[String], rendered: &[&Inventory]) -> HashMap<String, Value> {
     let mut redactor = redactor(key, redact).keeping_marks();
     let rendered: Vec<&Object> = rendered.iter().flat_map(|inventory| inventory.objects()).collect();
-    rendered.iter().for_each(|object| learn(&mut redactor, object));
+    redactor.learn_all(&rendered);
     let mark = |object: &&Object| {
         if let Ok(value) = object.value() {
             drop(redactor.value(&object.key, &Path::root(), None, &value));

@@ -1,5 +1,6 @@
 //! Puts marks in the place of what is secret.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::PoisonError;
 
@@ -37,13 +38,16 @@ impl Redactor {
     pub(super) fn hidden(&self, value: &Value) -> Value {
         match value {
             Value::Object(map) => {
-                let below = |(name, value): (&Text, &Value)| (self.name(Guard::Free, name), self.hidden(value));
+                let below =
+                    |(name, value): (&Text, &Value)| (self.name(Guard::Free, name).into_owned(), self.hidden(value));
                 Value::Object(map.iter().map(below).collect())
             }
             Value::Array(items) => Value::Array(items.iter().map(|value| self.hidden(value)).collect()),
             Value::Null | Value::Bool(_) => value.clone(),
             Value::String(text) if text.is_empty() => value.clone(),
-            Value::String(text) => Value::from(self.masked(text, std::iter::once(0..text.len()).collect())),
+            Value::String(text) => {
+                Value::from(self.masked(text, std::iter::once(0..text.len()).collect()).into_owned())
+            }
             Value::Number(number) => {
                 // Not the mark of the same digits as text: the two are different values.
                 let mark = self.mark(&format!("number {number}"));
@@ -54,9 +58,9 @@ impl Redactor {
     }
 
     /// `text` with the ranges replaced by marks. Marks that it has already stay as they are.
-    pub(super) fn masked(&self, text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    pub(super) fn masked<'t>(&self, text: &'t str, mut ranges: Vec<Range<usize>>) -> Cow<'t, str> {
         if ranges.is_empty() {
-            return text.to_owned();
+            return Cow::Borrowed(text);
         }
         let kept = mark::marks(text);
         let mut parts = Vec::new();
@@ -77,7 +81,7 @@ impl Redactor {
             }
         }
         result.push_str(&text[at..]);
-        result
+        Cow::Owned(result)
     }
 }
 

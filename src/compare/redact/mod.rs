@@ -17,6 +17,7 @@ mod shapes;
 mod text;
 mod views;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -34,7 +35,7 @@ use crate::hashed::{HashMap, HashSet};
 use crate::model::{Change, Pair};
 use crate::object::{Key, Path, Route, Segment};
 use crate::parallel;
-use crate::tree::{Map, Text, Value};
+use crate::tree::{Text, Value};
 
 /// How many encodings are looked behind.
 const DEEPEST: usize = 4;
@@ -215,33 +216,45 @@ impl Redactor {
     }
 
     fn value_at(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, value: &Value) -> Value {
+        self.changed(key, place, level, item, value).unwrap_or_else(|| value.clone())
+    }
+
+    /// A value with what is secret in it hidden; `None` where nothing is. Most have no secret, and then no copy is made.
+    fn changed(&self, key: &Key, place: &Route<'_>, level: Level, item: Option<&str>, value: &Value) -> Option<Value> {
         if self.is_secret(key, place, item) {
-            return self.hidden(value);
+            return Some(self.hidden(value));
         }
         match value {
             Value::Object(map) => {
                 let item = places::name_of(value).or(item);
-                let below = |(name, value): (&Text, &Value)| {
-                    let inner = self.value_at(key, &place.key(name), level.below(name), item, value);
-                    (self.name(level.guard, name), inner)
+                let below =
+                    |name: &Text, value: &Value| self.changed(key, &place.key(name), level.below(name), item, value);
+                let named = |name: &Text| match self.name(level.guard, name) {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(hidden) => Some(Text::from(hidden)),
                 };
-                Value::Object(map.iter().map(below).collect::<Map>())
+                let changed = map.changed(below);
+                if map.keys().all(|name| named(name).is_none()) {
+                    return changed.map(Value::Object);
+                }
+                let entries = changed.as_ref().unwrap_or(map).iter();
+                let renamed = entries.map(|(name, value)| (named(name).unwrap_or_else(|| name.clone()), value.clone()));
+                Some(Value::Object(renamed.collect()))
             }
             Value::Array(items) => {
-                let items = items.iter().enumerate();
-                Value::Array(
-                    items.map(|(at, value)| self.value_at(key, &place.index(at), level, item, value)).collect(),
-                )
+                let below = |at: usize, value: &Value| self.changed(key, &place.index(at), level, item, value);
+                items.changed(below).map(Value::Array)
             }
             Value::String(text) => {
                 let hidden = self.document(key, place, level, item, text);
-                let hidden = hidden.or_else(|| self.encoded(key, place, level, item, text));
-                Value::from(hidden.unwrap_or_else(|| self.text_at(place, level, item, text)))
+                let hidden = hidden.or_else(|| self.encoded(key, place, level, item, text)).map(Cow::Owned);
+                let hidden = hidden.unwrap_or_else(|| self.text_at(place, level, item, text));
+                (hidden != text.as_str()).then(|| Value::from(hidden.into_owned()))
             }
             Value::Number(number) if level.guard >= Guard::Typed && number.to_string().len() > DIGITS => {
-                self.hidden(value)
+                Some(self.hidden(value))
             }
-            other => other.clone(),
+            _ => None,
         }
     }
 
@@ -279,10 +292,10 @@ impl Redactor {
     }
 
     /// A text at a place, with what is hidden there.
-    fn text_at(&self, place: &Route<'_>, level: Level, item: Option<&str>, text: &str) -> String {
+    fn text_at<'t>(&self, place: &Route<'_>, level: Level, item: Option<&str>, text: &'t str) -> Cow<'t, str> {
         let mut ranges = self.looked(text);
         if !ranges.is_empty() && views::is_encoded(text) {
-            return self.mark(text);
+            return Cow::Owned(self.mark(text));
         }
         ranges.extend(self.guarded(place, level, item, text));
         let masked = self.masked(text, ranges);
@@ -308,7 +321,7 @@ impl Redactor {
     /// A text with what is secret in it hidden: what has the form of a secret, and every secret that was learned.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        self.masked(text, self.looked(text))
+        self.masked(text, self.looked(text)).into_owned()
     }
 
     /// A path with the keys hidden that are secrets or look like one.
@@ -317,7 +330,7 @@ impl Redactor {
         let mut level = root;
         let step = |segment: &Segment| match segment {
             Segment::Key(key) => {
-                let name = self.name(level.guard, key);
+                let name = self.name(level.guard, key).into_owned();
                 level = level.below(key);
                 Segment::Key(name)
             }
@@ -327,7 +340,7 @@ impl Redactor {
     }
 
     /// The name of a field or an item.
-    fn name(&self, guard: Guard, name: &str) -> String {
+    fn name<'t>(&self, guard: Guard, name: &'t str) -> Cow<'t, str> {
         let mut ranges = self.looked(name);
         if guard >= Guard::Typed && !harmless::is_harmless(name) && !self.names.contains(name) {
             let whole = name.split(['.', '-', '_', '/', ' ']).any(harmless::is_opaque);

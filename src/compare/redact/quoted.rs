@@ -15,7 +15,7 @@ impl Redactor {
     /// form could be secret.
     #[must_use]
     pub fn quoted(&self, text: &str) -> String {
-        self.masked(text, self.in_quotes(text))
+        self.masked(text, self.in_quotes(text)).into_owned()
     }
 
     /// Words of an API server that refuses an object that it was sent. Beside what it quotes (apimachinery
@@ -32,7 +32,7 @@ impl Redactor {
             let found = words.match_indices(part.as_str()).map(|(start, part)| start..start + part.len());
             ranges.extend(found.filter(is_whole));
         }
-        self.masked(words, ranges)
+        self.masked(words, ranges).into_owned()
     }
 
     /// Where a text is secret, and where it quotes what could be.
