@@ -191,6 +191,7 @@ impl Rule {
             && when.field_before.iter().all(|(path, list)| field(asked.old, path, list))
             && when.live.is_none_or(|wanted| wanted == asked.live)
             && when.new_item.is_none_or(|wanted| wanted == is_in_new_item(asked))
+            && when.elsewhere.is_none_or(|wanted| wanted == names_another_namespace(asked))
             && when.gate.as_ref().is_none_or(|gate| asked.gates.is_on(&gate.name).unwrap_or(gate.default) == gate.state)
             && (when.used_by.is_empty() || when.used_by.iter().any(|kind| asked.used_by.contains(kind)))
     }
@@ -203,6 +204,12 @@ fn is_in_new_item(asked: &ChangedLeaf<'_>) -> bool {
         item.pop();
     }
     !item.is_root() && item.get(asked.old).is_none()
+}
+
+/// Whether the new value is the name of another namespace than the object's own; an empty one is none.
+fn names_another_namespace(asked: &ChangedLeaf<'_>) -> bool {
+    let named = asked.after.and_then(Value::as_str).filter(|name| !name.is_empty());
+    named.is_some_and(|name| Some(name) != asked.key.namespace.as_deref())
 }
 
 impl Shift {

@@ -121,6 +121,7 @@ fn is_unconditional(when: &When) -> bool {
         && when.field.is_empty()
         && when.field_before.is_empty()
         && when.new_item.is_none()
+        && when.elsewhere.is_none()
         && when.gate.is_none()
         && when.live.is_none()
         && when.used_by.is_empty()

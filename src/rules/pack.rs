@@ -121,6 +121,8 @@ pub struct When {
     pub field_before: BTreeMap<String, Vec<Value>>,
     /// Whether the list item in which the field stands is new as a whole.
     pub new_item: Option<bool>,
+    /// Whether the new value names another namespace than the object's own.
+    pub elsewhere: Option<bool>,
     /// A feature gate of the controllers.
     pub gate: Option<Gate>,
     /// Whether the old side is what a cluster holds, in which controllers write too, or an old render, in which they do not.

@@ -90,6 +90,9 @@ struct WhenForm {
     /// Whether the list item in which the field stands is new as a whole.
     #[schemars(default)]
     new_item: Option<bool>,
+    /// Whether the new value names another namespace than the object's own.
+    #[schemars(default)]
+    elsewhere: Option<bool>,
     /// A feature gate of the controllers.
     #[schemars(default)]
     gate: Option<GateForm>,
@@ -154,7 +157,7 @@ mod tests {
             "finding": "silent-no-op", "because": "We know", "source": "our wiki", "override": true,
             "when": {
                 "change": ["added", "removed", "changed", "raised", "lowered"], "before": [null, 1], "after": ["a"], "alike": "minor",
-                "field": {"spec.y": [1]}, "fieldBefore": {"spec.y": [2]}, "newItem": false,
+                "field": {"spec.y": [1]}, "fieldBefore": {"spec.y": [2]}, "newItem": false, "elsewhere": true,
                 "gate": {"name": "MachinePool", "state": true, "default": true}, "usedBy": ["MachineDeployment"],
             },
         })
