@@ -15,3 +15,4 @@ pub use diff::changes;
 pub(crate) use diff::part_changes;
 pub(crate) use noise::without_identity;
 pub(crate) use semantic::same_amount;
+pub(crate) use within::documents;

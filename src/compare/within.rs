@@ -163,6 +163,14 @@ pub(super) fn trees(text: &str) -> Vec<Value> {
     sections.iter().filter_map(read).filter(is_tree).collect()
 }
 
+/// The documents in a text, or in the text that it holds as base64, zipped or not.
+pub(crate) fn documents(text: &str) -> Vec<Value> {
+    match decode_text(text, &Cell::new(LARGEST)) {
+        Some(plain) => trees(&plain),
+        None => trees(text),
+    }
+}
+
 /// Several manifests of one text, by kind and name where all have both, else by place.
 fn by_name(trees: Vec<Value>) -> Value {
     let name = |tree: &Value| {

@@ -2,24 +2,22 @@
 //! once, the first new Machine never gets ready, and the rollout stops there.
 //! The table (`gone.tsv`) was made of the sources of Kubernetes, minor version by minor version.
 
-use std::collections::BTreeSet;
+mod told;
+
 use std::sync::LazyLock;
 
+pub(super) use self::told::class_of;
+use self::told::{Argument, GATES, KUBEADM, MARKS, arguments, holds_arguments};
 use super::version::{After, minor, version};
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
 use crate::kinds::Role;
-use crate::kinds::contract::{CLUSTER_CLASS, CORE};
-use crate::kinds::fields::{target, text};
-use crate::kinds::references::references;
+use crate::kinds::Versions;
+use crate::kinds::fields::text;
 use crate::model::{Decision, Effect, Reason};
-use crate::object::Key;
-use crate::providers::{kind, kubeadm, rke2};
-use crate::tree::{Text, Value};
-
-/// The component that reads gates of its own, and the flag that has gates.
-const KUBEADM: &str = "kubeadm";
-const GATES: &str = "feature-gates";
+use crate::object::{Key, Object};
+use crate::providers::kind;
+use crate::tree::Value;
 
 /// One line of the table.
 struct Gone {
@@ -68,30 +66,6 @@ impl Gone {
     }
 }
 
-/// An argument of a component.
-#[derive(PartialEq, Eq)]
-struct Argument {
-    component: &'static str,
-    flag: String,
-    value: String,
-}
-
-/// Where a control plane of kubeadm, a template of its workers, and those of RKE2 say arguments. Kubeadm knows its own gates alone.
-const OF_KUBEADM: [(&str, &str); 6] = [
-    (KUBEADM, "/clusterConfiguration/featureGates"),
-    ("kube-apiserver", "/clusterConfiguration/apiServer/extraArgs"),
-    ("kube-controller-manager", "/clusterConfiguration/controllerManager/extraArgs"),
-    ("kube-scheduler", "/clusterConfiguration/scheduler/extraArgs"),
-    ("kubelet", "/initConfiguration/nodeRegistration/kubeletExtraArgs"),
-    ("kubelet", "/joinConfiguration/nodeRegistration/kubeletExtraArgs"),
-];
-const OF_RKE2: [(&str, &str); 4] = [
-    ("kube-apiserver", "/serverConfig/kubeAPIServer/extraArgs"),
-    ("kube-controller-manager", "/serverConfig/kubeControllerManager/extraArgs"),
-    ("kube-scheduler", "/serverConfig/kubeScheduler/extraArgs"),
-    ("kubelet", "/agentConfig/kubelet/extraArgs"),
-];
-
 /// A reason for each owner whose new Machines would be told what their version does not know.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
@@ -105,25 +79,24 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     if answer == Decision::Allow || owners.peek().is_none() {
         return Vec::new();
     }
-    let after = After::of(judged);
-    owners.flat_map(|pair| of_owner(judged, &after, pair, answer)).collect()
+    let (after, versions) = (After::of(judged), Versions::of(&judged.world.told_versions()));
+    owners.flat_map(|pair| of_owner(judged, (&after, &versions), pair, answer)).collect()
 }
 
-fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decision) -> Option<Reason> {
+fn of_owner(
+    judged: &Judged<'_>,
+    (after, versions): (&After<'_>, &Versions),
+    pair: &Pair,
+    answer: Decision,
+) -> Option<Reason> {
     let new = pair.predicted.as_ref()?;
     let is_in = minor(told_version(&pair.key, new)?)?;
-    // A template that nobody writes and that says no arguments need not be read.
-    let says = |key: &Key| {
-        !holds_arguments(&key.kind)
-            || judged.written(key).next().is_some()
-            || judged
-                .view
-                .get(key)
-                .object()
-                .is_none_or(|object| object.may_say("xtraArgs") || object.may_say("featureGates"))
-    };
-    let template = |key: &Key| says(key).then(|| after.get(key)).flatten().map(|value| value.into_owned());
-    let told = arguments(&pair.key, new, template);
+    let is_patched = class_of(&pair.key, new).is_some_and(|class| says(judged, &class) || says(judged, &pair.key));
+    // A template that says no arguments need not be read, unless a patch may put some into it.
+    let is_quiet = |key: &Key| holds_arguments(&key.kind) && !is_patched && !says(judged, key);
+    let template = |key: &Key| after.get(key).filter(|_| !is_quiet(key)).map(|value| value.into_owned());
+    let api_version = pair.api_version.as_str();
+    let told = arguments((&pair.key, api_version), new, versions, template);
     let mut found: Vec<(&Gone, &Argument)> = told
         .iter()
         .flat_map(|argument| refused(argument, is_in).into_iter().map(move |gone| (gone, argument)))
@@ -135,7 +108,8 @@ fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decisio
     let was = pair.live.as_ref().and_then(|old| Some((minor(told_version(&pair.key, old)?)?, old)));
     if let Some((was_in, old)) = was {
         let before = |key: &Key| judged.view.get(key).object()?.value().ok().map(|value| value.into_owned());
-        let had = arguments(&pair.key, old, before);
+        let was = text(old, "/apiVersion").unwrap_or(api_version);
+        let had = arguments((&pair.key, was), old, versions, before);
         found.retain(|(gone, argument)| gone.since > was_in || !had.contains(argument));
     }
     let (first, argument) = found.first()?;
@@ -157,6 +131,15 @@ fn of_owner(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decisio
     )
 }
 
+/// Whether an object may say an argument of a component, as it is written or, where nobody writes it, as it is live.
+fn says(judged: &Judged<'_>, key: &Key) -> bool {
+    let may_say = |object: &Object| MARKS.iter().any(|mark| object.may_say(mark));
+    match judged.rendered.get(key) {
+        Some(rendered) => may_say(rendered) || judged.view.get(key).object().is_some_and(may_say),
+        None => judged.written(key).next().is_some() || judged.view.get(key).object().is_none_or(may_say),
+    }
+}
+
 /// The version that an owner, or a topology, gives to its Machines.
 fn told_version<'v>(key: &Key, owner: &'v Value) -> Option<&'v str> {
     if kind(key).role == Role::Cluster { text(owner, "/spec/topology/version") } else { version(key, owner) }
@@ -170,98 +153,9 @@ fn refused(argument: &Argument, is_in: u64) -> Vec<&'static Gone> {
     all.iter().filter(alone).copied().collect()
 }
 
-/// What an owner tells the components of its Machines: itself, by the template that it names, or by those of its class. What patches of a
-/// class make of a template is not looked at.
-fn arguments(key: &Key, owner: &Value, read: impl Fn(&Key) -> Option<Value>) -> Vec<Argument> {
-    match key.kind.as_str() {
-        kubeadm::CONTROL_PLANE_KIND => at(owner, "/spec/kubeadmConfigSpec", &OF_KUBEADM),
-        rke2::CONTROL_PLANE_KIND => at(owner, "/spec", &OF_RKE2),
-        _ if kind(key).role == Role::Cluster => {
-            let class = class_of(key, owner).and_then(|class| Some((read(&class)?, class.namespace.clone())));
-            let Some((class, namespace)) = class else { return Vec::new() };
-            let named = references(&class).into_iter().filter(|reference| holds_arguments(&reference.kind));
-            let keys = named.map(|to| {
-                let namespace = to.namespace.or_else(|| namespace.clone());
-                Key::of(to.group.unwrap_or_default(), to.kind, namespace, to.name)
-            });
-            // Two groups of workers may share one.
-            let keys: BTreeSet<Key> = keys.collect();
-            keys.iter().filter_map(|key| Some(of_template(&key.kind, &read(key)?))).flatten().collect()
-        }
-        _ => {
-            let reference = owner.pointer("/spec/template/spec/bootstrap/configRef");
-            let named = reference.and_then(|named| target(named, key.namespace.as_deref()));
-            let named = named.filter(|named| holds_arguments(&named.kind));
-            named.and_then(|named| Some(of_template(&named.kind, &read(&named)?))).unwrap_or_default()
-        }
-    }
-}
-
-/// The class of a Cluster, in either version.
-fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
-    let said = |new: &str, old: &str| text(cluster, new).or_else(|| text(cluster, old)).map(str::to_owned);
-    let name = said("/spec/topology/classRef/name", "/spec/topology/class")?;
-    let namespace = said("/spec/topology/classRef/namespace", "/spec/topology/classNamespace");
-    Some(Key::of(CORE.to_owned(), CLUSTER_CLASS, namespace.or_else(|| key.namespace.clone()), name))
-}
-
-/// Whether templates of a kind hold arguments.
-fn holds_arguments(kind: &str) -> bool {
-    matches!(
-        kind,
-        kubeadm::CONFIG_TEMPLATE
-            | kubeadm::CONTROL_PLANE_TEMPLATE
-            | rke2::CONFIG_TEMPLATE
-            | rke2::CONTROL_PLANE_TEMPLATE
-    )
-}
-
-/// The arguments in a template.
-fn of_template(kind: &str, template: &Value) -> Vec<Argument> {
-    match kind {
-        kubeadm::CONFIG_TEMPLATE => at(template, "/spec/template/spec", &OF_KUBEADM[5..]),
-        kubeadm::CONTROL_PLANE_TEMPLATE => at(template, "/spec/template/spec/kubeadmConfigSpec", &OF_KUBEADM),
-        rke2::CONFIG_TEMPLATE => at(template, "/spec/template/spec", &OF_RKE2[3..]),
-        rke2::CONTROL_PLANE_TEMPLATE => at(template, "/spec/template/spec", &OF_RKE2),
-        _ => Vec::new(),
-    }
-}
-
-/// The arguments at some places of a part of an object.
-fn at(object: &Value, part: &str, places: &[(&'static str, &str)]) -> Vec<Argument> {
-    let part = object.pointer(part);
-    let found = places.iter().filter_map(|(component, place)| Some((*component, part?.pointer(place)?)));
-    found.flat_map(|(component, told)| each(component, told)).collect()
-}
-
-/// Arguments as they are written: a map, a list of names and values, or a list of texts.
-fn each(component: &'static str, told: &Value) -> Vec<Argument> {
-    let one = |flag: &str, value: &Value| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Argument { component, flag: flag.trim_start_matches('-').replace('_', "-"), value }
-    };
-    match told {
-        Value::Object(gates) if component == KUBEADM => {
-            let gate = |(gate, on): (&Text, &Value)| one(GATES, &Value::from(format!("{gate}={on}")));
-            gates.iter().map(gate).collect()
-        }
-        Value::Object(map) => map.iter().map(|(flag, value)| one(flag, value)).collect(),
-        Value::Array(items) => items
-            .iter()
-            .filter_map(|item| match item.as_str() {
-                Some(text) => {
-                    let (flag, value) = text.split_once('=').unwrap_or((text, ""));
-                    Some(one(flag, &Value::from(value)))
-                }
-                None => Some(one(item.get("name")?.as_str()?, item.get("value").unwrap_or(&Value::Null))),
-            })
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::told::each;
     use super::*;
     use crate::tree::json;
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod budget;
+mod chain;
 mod checks;
 mod clusters;
 mod doubt;
@@ -115,7 +116,7 @@ impl<'a> Judged<'a> {
 }
 
 /// The gates, in the order in which they are asked.
-const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 20] = [
+const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 21] = [
     doubt::reasons,
     release::reasons,
     effects::reasons,
@@ -123,6 +124,7 @@ const GATES: [fn(&Judged<'_>) -> Vec<Reason>; 20] = [
     scale_in::reasons,
     version::reasons,
     kubeadm::reasons,
+    chain::reasons,
     gone::reasons,
     pairs::reasons,
     budget::reasons,

@@ -11,6 +11,7 @@ mod forecast;
 mod held;
 mod in_use;
 mod left_out;
+pub(crate) mod made;
 mod metadata;
 mod patches;
 pub(crate) mod pending;

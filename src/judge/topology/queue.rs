@@ -13,6 +13,7 @@ use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::contract::{CORE, MACHINE, MACHINE_DEPLOYMENT, MACHINE_POOL, UPGRADE_CONCURRENCY};
 use crate::kinds::fields::{annotation, text};
+use crate::kinds::versions::parse;
 use crate::object::{Key, Path, is_deleting};
 use crate::providers::{machines, typed};
 use crate::tree::Value;
@@ -183,6 +184,18 @@ impl<'c> Sequence<'c> {
             (format!("nothing defers the upgrade any more ({name})"), at)
         })
     }
+}
+
+/// The minor versions to which a group goes one after the other where its topology goes from one version to another: a control plane
+/// through each, workers where they would else be more than three behind it (`exp/topology/desiredstate/upgrade_plan.go`,
+/// DefaultAndValidateUpgradePlans). Empty where a version is not one.
+pub(super) fn rounds(word: &str, (old, new): (Option<String>, Option<String>)) -> Vec<String> {
+    let minor = |told: Option<String>| parse(&told?).map(|version| (version.major, version.minor));
+    let Some(((major, from), (_, to))) = minor(old).zip(minor(new)).filter(|(old, new)| old.0 == new.0) else {
+        return Vec::new();
+    };
+    let is_a_step = |minor: &u64| word == "controlPlane" || *minor == to || (minor - from).is_multiple_of(3);
+    (from + 1..=to).filter(is_a_step).map(|minor| format!("v{major}.{minor}")).collect()
 }
 
 /// The groups of workers whose version stays as it is although the topology says another one, by word and name: a group that

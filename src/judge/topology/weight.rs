@@ -8,6 +8,7 @@ use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::domain;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, Holds};
+use crate::judge::topology::queue;
 use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
 use crate::judge::topology::{Member, classes_of, cluster_fates, members};
@@ -46,13 +47,14 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
         of_fates(stage, key, (old, new), &cluster_fates(stage, key, old, new))
     } else {
         let every = new_groups.order.iter();
-        let deferred = super::queue::all_deferred(new);
+        let deferred = queue::all_deferred(new);
         every
             .filter(|(word, name)| !deferred.contains(&(*word, *name)))
             .filter(|(word, name)| free(word, name, Act::Replace))
             .map(|(word, name)| {
                 let at = At { word, name, before: old_groups.get(word, name), after: new_groups.get(word, name) };
-                entry(stage, key, old, &at, Effect::Rollout, "spec.topology.version")
+                let rollout = entry(stage, key, old, &at, Effect::Rollout, "spec.topology.version");
+                in_rounds(rollout, queue::rounds(word, (version(old), version(new))))
             })
             .collect()
     };
@@ -348,6 +350,15 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
         course: None,
         causes: vec![cause.to_owned()],
     }
+}
+
+/// A rollout that comes again for each further step of an upgrade. Machines are counted as they stand, so each counts once.
+fn in_rounds(rollout: Rollout, rounds: Vec<String>) -> Rollout {
+    if rounds.len() < 2 {
+        return rollout;
+    }
+    let all = rollout.steps.iter().map(|step| format!("{step} for each of {}", rounds.join(", "))).collect();
+    Rollout { steps: all, ..rollout }
 }
 
 /// The object that owns the Machines of a group, as far as it can be found.

@@ -82,12 +82,14 @@ pub(crate) static VERSION_SKEW_CHECK: Since =
     capi("version-skew-check", 10, "there is a preflight check ControlPlaneVersionSkew");
 /// Names of workers.
 pub(crate) static WORKER_NAMING: Since =
-    capi("worker-naming", 10, "the template for names of workers must keep them apart").judging(&[Later {
-        kind: MACHINE_DEPLOYMENT,
-        path: "spec.machineNaming.template",
-        effect: Effect::Rejected,
-        says: "is refused where it does not keep Machines apart",
-    }]);
+    capi("worker-naming", 10, "the template for names of workers must keep them apart")
+        .judging(&[Later {
+            kind: MACHINE_DEPLOYMENT,
+            path: "spec.machineNaming.template",
+            effect: Effect::Rejected,
+            says: "is refused where it does not keep Machines apart",
+        }])
+        .patched(&[(1, 9, 8)]);
 /// The references of a Cluster stay.
 pub(crate) static REFERENCES_STAY: Since = capi(
     "references-stay",
@@ -133,6 +135,12 @@ pub(crate) static UPGRADE_PLANS: Since =
 /// Taints of control planes.
 pub(crate) static CONTROL_PLANE_TAINTS: Since =
     capi("control-plane-taints", 13, "the Machines of a kubeadm control plane can have taints");
+/// A plan that no hook follows.
+pub(crate) static STEPS_WITHOUT_HOOKS: Since = capi(
+    "steps-without-hooks",
+    13,
+    "an upgrade over more than one minor version goes on with the feature gate RuntimeSDK off",
+);
 /// Taints of a class are looked at.
 pub(crate) static CLASS_TAINTS: Since =
     capi("class-taints", 13, "the webhooks look at the taints of a class and of a topology");
@@ -212,6 +220,7 @@ pub(crate) static ALL: &[&Since] = &[
     &SELECTOR_TO_ALL_SETS,
     &UPGRADE_PLANS,
     &CONTROL_PLANE_TAINTS,
+    &STEPS_WITHOUT_HOOKS,
     &CLASS_TAINTS,
     &MACHINES_OF_PLANE_STAY,
     &PATCHES_OF_SPEC,

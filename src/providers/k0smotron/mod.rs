@@ -24,15 +24,15 @@ use crate::model::RuleId;
 static RELEASE: Release = Release { name: "k0smotron", newest: Version::new(2, 1, 0), aliases: &[] };
 
 /// The control plane of Machines.
-const CONTROL_PLANE_KIND: &str = "K0sControlPlane";
+pub(crate) const CONTROL_PLANE_KIND: &str = "K0sControlPlane";
 /// Its template.
-const CONTROL_PLANE_TEMPLATE: &str = "K0sControlPlaneTemplate";
+pub(crate) const CONTROL_PLANE_TEMPLATE: &str = "K0sControlPlaneTemplate";
 /// The config of one of its Machines.
 const CONFIG: &str = "K0sControllerConfig";
 /// The config of a worker.
 const WORKER_CONFIG: &str = "K0sWorkerConfig";
 /// What configs of workers are made from.
-const WORKER_TEMPLATE: &str = "K0sWorkerConfigTemplate";
+pub(crate) const WORKER_TEMPLATE: &str = "K0sWorkerConfigTemplate";
 /// The control plane of Pods.
 const HOSTED_KIND: &str = "K0smotronControlPlane";
 /// The group of clusters that are no part of Cluster API.

@@ -15,6 +15,9 @@ use crate::model::RuleId;
 /// The control plane.
 pub(crate) const CONTROL_PLANE_KIND: &str = "TalosControlPlane";
 
+/// What configs of workers are made from.
+pub(crate) const CONFIG_TEMPLATE: &str = "TalosConfigTemplate";
+
 static OWNER: OwnerRules = OwnerRules { replicas: RuleId::of("talos/replicas"), selector: None };
 
 /// A kind with the webhooks of this provider.
@@ -32,7 +35,7 @@ static KINDS: &[Kind] = &[
         ..known(CONTROL_PLANE, CONTROL_PLANE_KIND, Role::ControlPlane)
     },
     Kind { fixed: Some(&webhook::CONFIG), ..known(BOOTSTRAP, "TalosConfig", Role::Config) },
-    Kind { fixed: Some(&OWN_WAY), ..known(BOOTSTRAP, "TalosConfigTemplate", Role::Template) },
+    Kind { fixed: Some(&OWN_WAY), ..known(BOOTSTRAP, CONFIG_TEMPLATE, Role::Template) },
 ];
 
 /// All that is known of this provider.
