@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 mod created;
 mod fixed;
+mod reach;
 pub(crate) mod webhook;
 
 use semver::Version;
@@ -41,7 +42,7 @@ fn zones(pool: &Value, control_plane: Option<&Value>) -> u64 {
 
 /// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
-    known("GCPCluster", Role::InfraCluster),
+    Kind { pools: Some(&reach::POOLS), ..known("GCPCluster", Role::InfraCluster) },
     Kind { fixed: Some(&OWN_WAY), ..known("GCPClusterTemplate", Role::Template) },
     Kind { fixed: Some(&fixed::MACHINE), ..known("GCPMachine", Role::InfraMachine) },
     Kind {
@@ -50,7 +51,7 @@ static KINDS: &[Kind] = &[
         ..known("GCPMachineTemplate", Role::Template)
     },
     // Nothing of cluster-api-provider-gcp 1.13 reads the annotation.
-    Kind { scales_itself: Some(|_, _| false), ..Kind::new(INFRASTRUCTURE, "GCPMachinePool", Role::InfraPool) },
+    Kind { scales_itself: Some(|_, _| false), ..Kind::new(INFRASTRUCTURE, reach::POOL, Role::InfraPool) },
     known("GCPManagedCluster", Role::InfraCluster),
     known("GCPManagedControlPlane", Role::ControlPlane),
     Kind {

@@ -2,6 +2,21 @@
 
 use crate::kinds::versions::Since;
 
+/// The webhook of control planes of Machines.
+pub(crate) static PLANE_WEBHOOK: Since = Since::new(
+    "plane-webhook",
+    "k0smotron",
+    (1, 5),
+    "a webhook looks at a K0sControlPlane: at its version, which cannot leave out a minor, and at the strategy of one that runs alone",
+);
+/// The webhook of control planes of Pods.
+pub(crate) static HOSTED_WEBHOOK: Since = Since::new(
+    "hosted-webhook",
+    "k0smotron",
+    (1, 7),
+    "a webhook looks at the version of a K0smotronControlPlane, which cannot leave out a minor",
+)
+.patched(&[(1, 6, 1)]);
 /// The configuration is compared.
 pub(crate) static CONFIG_COMPARED: Since = Since::new(
     "config-compared",
@@ -19,4 +34,4 @@ pub(crate) static TUNNEL_COMPARED: Since = Since::new(
 );
 
 /// All of them, from the oldest to the newest.
-pub(crate) static ALL: &[&Since] = &[&CONFIG_COMPARED, &TUNNEL_COMPARED];
+pub(crate) static ALL: &[&Since] = &[&PLANE_WEBHOOK, &CONFIG_COMPARED, &HOSTED_WEBHOOK, &TUNNEL_COMPARED];

@@ -1,6 +1,7 @@
 //! Mirror of what the webhooks of the control planes refuse.
 //! Read beside `api/controlplane/v1beta2/k0s_controlplane_webhook.go` and `k0smotron_controlplane_webhook.go` of k0smotron 2.1.
 
+use super::changes::{HOSTED_WEBHOOK, PLANE_WEBHOOK};
 use super::{version, worker};
 use crate::kinds::Webhook;
 use crate::kinds::fields::{list, number, text};
@@ -50,6 +51,9 @@ impl Webhook for K0s {
         let mut out = Vec::new();
         let spec = Path::root().key("spec");
         of_a_kind(write.new, "/spec/k0sConfigSpec/k0s", &mut out);
+        if !write.versions.has(&PLANE_WEBHOOK) {
+            return out;
+        }
         cannot_run(write.new, &spec, &mut out);
         versions(write.past(), write.new, &spec, &mut out);
         out
@@ -63,7 +67,9 @@ pub(crate) struct Hosted;
 impl Webhook for Hosted {
     fn refusals(&self, write: &Write<'_>) -> Vec<Refusal> {
         let mut out = Vec::new();
-        if let Err(why) = hosted(write.past(), write.new) {
+        if let Err(why) = hosted(write.past(), write.new)
+            && write.versions.has(&HOSTED_WEBHOOK)
+        {
             refuse(&mut out, HOSTED, &Path::root().key("spec"), "version", why);
         }
         of_a_kind(write.new, "/spec/k0sConfig", &mut out);
