@@ -151,6 +151,8 @@ const KNOWN: &[(&str, Minor, Minor)] = &[
     ("cluster-api-k8s", (0, 1), (0, 6)),
     ("cluster-api-provider-hetzner", (1, 0), (1, 1)),
     ("Kubernetes", (1, 33), (1, 33)),
+    ("structured-merge-diff", (6, 3), (6, 3)),
+    ("apiextensions-apiserver", (0, 36), (0, 36)),
     ("helm", (3, 18), (4, 0)),
     ("kubectl", (1, 33), (1, 33)),
 ];

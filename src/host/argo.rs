@@ -15,6 +15,8 @@ pub(super) struct Application {
     options: Vec<String>,
     /// `spec.ignoreDifferences`.
     ignored: Vec<Ignored>,
+    /// Whether it has the name of the release: one that stands in a render may have nothing to do with what stands beside it.
+    pub(super) is_named: bool,
 }
 
 /// One entry of `ignoreDifferences`.
@@ -55,6 +57,7 @@ impl Application {
         Some(Self {
             options: list("/spec/syncPolicy/syncOptions").iter().filter_map(text).collect(),
             ignored: list("/spec/ignoreDifferences").iter().map(Ignored::read).collect(),
+            is_named: named.is_some(),
         })
     }
 
@@ -275,7 +278,11 @@ mod tests {
     }
 
     fn leaving(entry: Value) -> Application {
-        Application { options: vec!["RespectIgnoreDifferences=true".into()], ignored: vec![Ignored::read(&entry)] }
+        Application {
+            options: vec!["RespectIgnoreDifferences=true".into()],
+            ignored: vec![Ignored::read(&entry)],
+            is_named: true,
+        }
     }
 
     fn entry(what: &str, places: Value) -> Value {

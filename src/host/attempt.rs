@@ -7,10 +7,12 @@ use super::pairs::Defined;
 use super::predict::Run;
 use super::server::{Attempt, Reply};
 use super::write::{AfterWrite, Before, Last};
+use crate::apiserver::fields::owners;
+use crate::kinds::shapes::{Former, former};
 use crate::model::RuleId;
 use crate::object::{Key, Object};
 use crate::tree::Value;
-use crate::world::{BaseKind, Coverage, Marks, WriteMethod};
+use crate::world::{BaseKind, Coverage, Marks, Unread, WriteMethod};
 
 /// Why Helm 4 writes nothing (helm `pkg/kube/client.go`, `Update`).
 const FORCED_APPLY: &str = "Helm cannot both replace objects and apply them, so it stops before it writes anything; \
@@ -44,6 +46,11 @@ impl Run<'_> {
         if let Some(because) = self.not_in_the_last(object, way) {
             return Some(AfterWrite::Refused { rule: RuleId::of("host/rollback-without-last"), because });
         }
+        if way == WriteMethod::ServerSideApply
+            && let Some(because) = self.owned_in_a_gone_version(object, live_value)
+        {
+            return Some(AfterWrite::Refused { rule: RuleId::of("host/gone-version"), because });
+        }
         let versions = || self.versions();
         let sent_since: Vec<Value> = self.sent_since(&object.key, &live.key);
         let (key, api_version) = (&live.key, object.api_version.as_str());
@@ -55,6 +62,41 @@ impl Run<'_> {
         let outcome = self.replied(object, &live.key, way, reply)?;
         self.note_adoption(&outcome, &live.key, rendered);
         Some(outcome)
+    }
+
+    /// Why an apply is refused of an object that somebody owns a part of in an `apiVersion` that its definition has no longer: the API server
+    /// converts the object into the version of each entry of `managedFields` first, whoever's it is (structured-merge-diff v6
+    /// `merge/update.go`, `update` and `prune`; apiextensions-apiserver `pkg/apiserver/conversion/converter.go`, `Convert`, v0.36). Where the
+    /// version of the provider is not known that is doubt, and so it is with Flux, which may bring such entries into the written version
+    /// first (kustomize-controller `internal/features/features.go`, MigrateAPIVersion, off by default in v1.9).
+    fn owned_in_a_gone_version(&mut self, object: &Object, live: &Value) -> Option<String> {
+        let entries = owners(live);
+        let versions = self.versions();
+        let known = entries
+            .iter()
+            .map(|entry| (former(&object.key.kind, (&object.api_version, &entry.api_version), &versions), entry));
+        let (known, entry) =
+            known.filter(|(known, _)| *known != Former::There).max_by_key(|(known, _)| *known == Former::Gone)?;
+        let version = &entry.api_version;
+        let says = format!(
+            "{:?} owns a part of it in {version}, which the definition of {} no longer has, so the API server cannot convert the object and refuses \
+             every apply",
+            entry.manager, object.key.kind
+        );
+        let remedy = "take the entry out of metadata.managedFields (kubectl get --show-managed-fields; kubectl patch --type json)";
+        if known == Former::Gone && self.world.host.kind != Some(HostKind::Flux) {
+            return Some(format!("{says}; the release stops half-way; {remedy}"));
+        }
+        self.out.doubts.push(Unread {
+            what: format!("whether the API server takes the apply of {}", object.key),
+            why: match known {
+                Former::Gone => format!("{says}, unless Flux brings the entry into the written version first (feature gate MigrateAPIVersion of kustomize-controller)"),
+                _ => format!("{says}, if that is so in the version of the provider that runs"),
+            },
+            remedy: format!("{remedy}, or ask the API server by --dry-run-server"),
+            keys: vec![object.key.clone()],
+        });
+        None
     }
 
     /// What the host wrote last time, where the last manifest has this of it.

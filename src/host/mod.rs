@@ -10,6 +10,7 @@ mod by_others;
 mod carried;
 pub(crate) mod controllers;
 pub mod detect;
+mod forced;
 mod foreign;
 #[cfg(feature = "serve")]
 mod given;
@@ -22,6 +23,7 @@ mod last_applied;
 mod locate;
 mod method;
 mod nameless;
+mod owned;
 mod pairs;
 pub(crate) mod parent;
 mod predict;
@@ -58,6 +60,7 @@ pub(crate) use detect::Driver;
 pub(crate) use detect::Reach;
 pub use detect::{Detected, Signs, ToldHost, detect};
 #[cfg(feature = "serve")]
+pub(crate) use forced::Forced;
 pub(crate) use given::{Given, given};
 pub(crate) use hook::is_left_out;
 pub(crate) use hooked::HOOK_RECREATES;

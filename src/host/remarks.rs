@@ -148,13 +148,25 @@ impl Run<'_> {
         let Some(argo) = &self.argo else { return Some((self.way, rendered)) };
         let Some(way) = self.way else {
             // Between two renders only one thing is known of how it writes: what changes and is deleted and made anew for it.
+            let is_changed = *live != rendered;
             let is_made_anew =
-                *live != rendered && argo.way(&rendered, Some(live), WriteMethod::Replace) == WriteMethod::Recreate;
-            return Some((is_made_anew.then_some(WriteMethod::Recreate), rendered));
+                is_changed && argo.way(&rendered, Some(live), WriteMethod::Replace) == WriteMethod::Recreate;
+            let way = is_made_anew.then_some(WriteMethod::Recreate);
+            // And what it leaves alone, where this is the Application that writes.
+            return match argo.is_named && is_changed {
+                true => self.respected(object, live, rendered).map(|sent| (way, sent)),
+                false => Some((way, rendered)),
+            };
         };
         let way = argo.way(&rendered, Some(live), way);
+        self.respected(object, live, rendered).map(|sent| (Some(way), sent))
+    }
+
+    /// What Argo CD sends of an object with what it leaves alone; `None` where that cannot be told.
+    fn respected(&mut self, object: &Object, live: &Value, rendered: Value) -> Option<Value> {
+        let Some(argo) = &self.argo else { return Some(rendered) };
         match argo.respected(&object.key, live, rendered) {
-            Ok(sent) => Some((Some(way), sent)),
+            Ok(sent) => Some(sent),
             Err(expression) => {
                 self.out.doubts.push(Unread {
                     what: format!("what Argo CD leaves alone in {}", object.key),

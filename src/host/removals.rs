@@ -6,7 +6,7 @@ use super::last_applied::LAST_APPLIED;
 use super::locate::Located;
 use super::pairs::{blank, trimmed};
 use super::predict::Run;
-use super::{kinds, stream};
+use super::{kinds, owned, stream};
 use crate::compare::{Action, Pair};
 use crate::hashed::{HashMap, HashSet};
 use crate::host::HostKind;
@@ -189,13 +189,17 @@ impl<'a> Run<'a> {
         if !self.was_written(gone) {
             return Ok(());
         }
-        if is_kept {
+        if is_kept || owned::gets_an_owner(self, live) {
             // Old templates that a chart keeps are many, and nobody misses them.
             if kind(&live.key).role != crate::kinds::Role::Template {
-                self.out.warnings.push(format!(
-                    "{} is not rendered any more; an annotation keeps it in place, and no release owns it from then on",
-                    live.key
-                ));
+                let why = match host {
+                    Some(HostKind::Argocd) if !live.value().is_ok_and(|live| stream::says_no_prune(&live)) => {
+                        "it has an owner, and Argo CD prunes nothing that has one: it stays as long as its owner does, and no Application \
+                         owns it from then on; to remove it, delete it with kubectl"
+                    }
+                    _ => "an annotation keeps it in place, and no release owns it from then on",
+                };
+                self.out.warnings.push(format!("{} is not rendered any more; {why}", live.key));
             }
             return Ok(());
         }

@@ -112,10 +112,15 @@ pub(super) fn is_kept(live: &Object, host: Option<HostKind>) -> Result<bool, Loa
     if host == Some(HostKind::Argocd) {
         let value = live.value()?;
         let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-        return Ok(has_option(&value, "Prune=false") || owners.is_some_and(|owners| !owners.is_empty()));
+        return Ok(says_no_prune(&value) || owners.is_some_and(|owners| !owners.is_empty()));
     }
     Ok(live.may_have_in_metadata(MetadataKey::ResourcePolicy)
         && annotation(live.value()?.as_ref(), RESOURCE_POLICY) == Some("keep"))
+}
+
+/// Whether an object tells Argo CD never to prune it.
+pub(super) fn says_no_prune(object: &Value) -> bool {
+    has_option(object, "Prune=false")
 }
 
 /// Whether an object asks Argo CD for one way of writing (gitops-engine `pkg/sync/resource/annotations.go`).

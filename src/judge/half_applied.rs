@@ -6,6 +6,7 @@ use crate::compare::{Action, Pair};
 use crate::host::{HostKind, stops_before_writes};
 use crate::model::Effect;
 use crate::model::{Finding, some_of};
+use crate::object::Key;
 use crate::world::World;
 
 /// How many objects are named.
@@ -30,7 +31,9 @@ pub(crate) fn finding(pairs: &[Pair], world: &World) -> Option<Finding> {
     };
     let mut written: Vec<&Pair> = pairs.iter().filter(is_written).collect();
     written.sort_by_key(|pair| std::cmp::Reverse(pair.effect));
-    let kept = pairs.iter().filter(|pair| pair.action == Action::Delete).count();
+    // What comes anew has gone before that was refused.
+    let comes = |key: &Key| pairs.iter().any(|pair| pair.action == Action::Create && pair.key == *key);
+    let kept = pairs.iter().filter(|pair| pair.action == Action::Delete && !comes(&pair.key)).count();
     let mut parts = vec![match refused.len() {
         1 => format!("{} is refused", first.key),
         count => format!("{count} objects are refused, {} among them", first.key),

@@ -9,7 +9,7 @@ use crate::compare::redact::Redactor;
 use crate::gate::approval::{self, Approved, ToApprove};
 use crate::gate::{self, Checks, Expectations, Groups, Judged, Written, budget, glass};
 use crate::hashed::{HashMap, HashSet};
-use crate::host::Prediction;
+use crate::host::{self, Prediction};
 use crate::judge::{self, Scene};
 use crate::late;
 use crate::model::{Classified, Reason, Upgrade};
@@ -131,7 +131,19 @@ impl Grounds<'_> {
         if wanted.is_empty() {
             let mut pairs = std::mem::take(&mut prediction.pairs);
             let again = std::mem::take(&mut prediction.again);
+            let forced = host::Forced::of(self.world, &self.rendered.objects, &self.question.apart.forced, &pairs);
+            let as_sent = forced.as_ref().map(|_| (pairs.clone(), again.clone()));
             let classified = judge::classify(&mut pairs, again, scene, self.rules);
+            // What is refused then goes and comes anew, which is judged in its place.
+            if let Some((as_sent, again)) = as_sent
+                && let Some(forced) = forced
+                && let Some((mut anew, findings)) = forced.after(&as_sent, &pairs)
+            {
+                let mut classified = judge::classify(&mut anew, again, scene, self.rules);
+                forced.settle(&mut anew, &mut classified);
+                prediction.findings.extend(findings);
+                return (anew, classified, None);
+            }
             return (pairs, classified, None);
         }
         let foreseen = judge::upgrade::foresee(scene, self.rules, wanted);

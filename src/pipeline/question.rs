@@ -52,6 +52,8 @@ pub struct Apart {
     pub judged: BTreeSet<Key>,
     /// What of them was not rendered and may have changed.
     pub unread: Vec<Unread>,
+    /// Objects that Flux deletes and makes anew where the API server refuses their write.
+    pub forced: BTreeSet<Key>,
 }
 
 impl std::fmt::Debug for Question {

@@ -25,13 +25,18 @@ const HERE: &str = "repoURL: 'https://git.example.com/telco/fleet.git', targetRe
 
 /// A repository whose `main` has an Application of a folder of manifests, with `change` checked out.
 fn repository(source: &str) -> Program {
+    repository_with(source, "")
+}
+
+/// A repository whose Application says more in its spec.
+fn repository_with(source: &str, more: &str) -> Program {
     let program = Program::new();
     git(&program, &["init", "--quiet", "--initial-branch", "main"]);
     git(&program, &["remote", "add", "origin", "git@git.example.com:telco/fleet.git"]);
     for folder in ["apps", "manifests", "manifests/below"] {
         std::fs::create_dir_all(program.home().join(folder)).expect("a folder");
     }
-    program.file("apps/edge.yaml", &application(source, ""));
+    program.file("apps/edge.yaml", &application(source, more));
     program.file("manifests/md.yaml", MACHINE_DEPLOYMENT);
     // What is below is not read unless the Application says so.
     program.file("manifests/below/other.yaml", &MACHINE_DEPLOYMENT.replace("name: md", "name: below"));
@@ -278,4 +283,21 @@ fn a_helm_that_cannot_be_started_ends_the_run() {
     let ran = changed(&program, "chart/templates/md.yaml", MACHINE_DEPLOYMENT, &["--helm", "/nowhere/helm"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot be run; install Helm, or pass --helm PROGRAM"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_an_application_leaves_alone_reaches_nobody_where_it_respects_that() {
+    let ignored = "  ignoreDifferences: [{group: cluster.x-k8s.io, kind: MachineDeployment, jsonPointers: [/spec/template/spec/version]}]\n";
+    let respected = format!("{ignored}  syncPolicy: {{syncOptions: [RespectIgnoreDifferences=true]}}\n");
+    let newer = MACHINE_DEPLOYMENT.replace("v1.31.0", "v1.32.0");
+    let moved = newer.replace("name: t}", "name: u}");
+    for (more, text, code) in [
+        (respected.as_str(), &newer, 0),
+        // Another field counts beside it, and without the option the version in Git is written all the same.
+        (&respected, &moved, 3),
+        (ignored, &newer, 3),
+    ] {
+        let ran = changed(&repository_with(HERE, more), "manifests/md.yaml", text, &[]);
+        assert_eq!(ran.code, Some(code), "{more}{}{}", ran.stdout, ran.stderr);
+    }
 }

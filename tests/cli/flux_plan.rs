@@ -281,6 +281,20 @@ fn kustomize_controller_knows_its_own_annotations_and_none_of_helm() {
 }
 
 #[test]
+fn what_is_refused_goes_where_its_kustomization_is_told_to_force() {
+    let other = MACHINE_DEPLOYMENT.replace("clusterName: c", "clusterName: d");
+    let told = |more: &str| {
+        [("clusters/apps.yaml", kustomization("apps", more)), ("apps/md.yaml", MACHINE_DEPLOYMENT.to_owned())]
+    };
+    let forced = judged(&told("  force: true\n"), &md(&other), &[]);
+    assert_code(&forced, 3, "destroys 2 Machines");
+    assert_code(&forced, 3, "Flux is told to force (spec.force of its Kustomization)");
+    assert_code(&judged(&told("  force: false\n"), &md(&other), &[]), 3, "will be refused by the API server");
+    // What is taken is forced in vain.
+    assert_code(&judged(&told("  force: true\n"), &md(&newer(MACHINE_DEPLOYMENT)), &[]), 3, "replaces 2 Machines");
+}
+
+#[test]
 fn variables_that_another_kustomization_brings_are_waited_for() {
     let from = "  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}\n";
     let vars =

@@ -2,7 +2,7 @@
 
 use crate::kinds::fields::{annotation, list, text};
 use crate::object::Object;
-use crate::tree::Value;
+use crate::tree::{Value, json};
 
 /// Group and kind of an Application.
 const GROUP: &str = "argoproj.io";
@@ -79,6 +79,17 @@ impl Application {
     /// Whether Argo CD may replace or delete objects to write them, which no prediction knows of.
     pub(super) fn replaces(&self) -> bool {
         self.has("Replace=true") || self.has("Force=true")
+    }
+
+    /// The Application with what it says of fields that it leaves alone, as a document of YAML; `None` where it leaves none alone.
+    pub(super) fn leaves_alone(&self) -> Option<String> {
+        let told = |name: &str| self.rest.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+        let ignored = told("ignoreDifferences").filter(|_| self.has("RespectIgnoreDifferences=true"))?;
+        let metadata = json!({"name": self.name, "namespace": self.home});
+        let spec = json!({"syncPolicy": told("syncPolicy"), "ignoreDifferences": ignored});
+        let object =
+            json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND, "metadata": metadata, "spec": spec});
+        Some(format!("\n---\n{object}\n"))
     }
 
     /// Whether its `syncOptions` have one.

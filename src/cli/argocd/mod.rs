@@ -109,6 +109,7 @@ fn between(
             Ok(Some((app, before, after, unseen))) => {
                 apart.judged.insert(now.key.clone());
                 apart.unread.extend(recreated(app, &before, &after));
+                let [before, after] = [before, after].map(|bytes| with_settings(app, bytes));
                 jobs.push(job(app, &common, (after, unseen), Some((Arc::clone(&trees), before))));
             }
             Err(Some(why)) => {
@@ -197,6 +198,12 @@ fn recreated(app: &Application, before: &Bytes, after: &Bytes) -> Vec<Unread> {
         });
     }
     out
+}
+
+/// What an Application renders, with the Application behind it where it leaves fields alone: it is the same on both sides, and says which.
+fn with_settings(app: &Application, rendered: Bytes) -> Bytes {
+    let Some(settings) = app.leaves_alone().filter(|_| !rendered.is_empty()) else { return rendered };
+    Bytes::from([&rendered[..], settings.as_bytes()].concat())
 }
 
 /// The job of an Application.

@@ -64,6 +64,7 @@ pub(in crate::cli) fn run(args: &PlanArgs, colour: Colour, outside: &mut Outside
     }
     let settled = settled::both(&old.side, &new.side).map_err(Stop::usage)?;
     apart.unread.extend(settled.unread);
+    apart.forced = settled.forced;
     notes.extend(settled.notes);
     if input::is_empty(&new.side.stream()) {
         return Err(Stop::usage(anyhow!("there is no manifest below what --flux names")));

@@ -2,13 +2,13 @@
 //! which it leaves an object alone, or keeps it where its manifest goes (`internal/controller/kustomization_controller.go`, `apply` and
 //! `prune`, v1.9.4; fluxcd/pkg `ssa/manager_apply.go`, `shouldSkipApply`). What it leaves alone is the same in both streams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
 use super::moved;
 use super::walk::Side;
-use crate::flux::release;
+use crate::flux::{KUSTOMIZATIONS, release};
 use crate::host::kustomized;
 use crate::object::{Key, Object, Stream};
 use crate::tree::Value;
@@ -27,6 +27,8 @@ pub(super) struct Settled {
     pub(super) unread: Vec<Unread>,
     /// What a person should know.
     pub(super) notes: Vec<String>,
+    /// What a Kustomization brings that is told to force.
+    pub(super) forced: BTreeSet<Key>,
 }
 
 /// A document of a side.
@@ -57,14 +59,19 @@ pub(super) fn both(old: &Side, new: &Side) -> anyhow::Result<Settled> {
     let (before, after) = (documents(old)?, documents(new)?);
     let there: BTreeMap<&Key, &Document> =
         before.iter().filter_map(|one| Some((&one.object.as_ref()?.0, one))).collect();
-    let mut out = Settled { old: Vec::new(), new: Vec::new(), unread: Vec::new(), notes: Vec::new() };
-    let mut written = std::collections::BTreeSet::new();
+    let mut out =
+        Settled { old: Vec::new(), new: Vec::new(), unread: Vec::new(), notes: Vec::new(), forced: BTreeSet::new() };
+    let mut written = BTreeSet::new();
+    let forcing = forcing(new);
     for now in &after {
         let Some((key, object)) = &now.object else {
             append(&mut out.new, &now.bytes);
             continue;
         };
         written.insert(key);
+        if now.by.as_ref().is_some_and(|by| forcing.contains(by)) {
+            out.forced.insert(object.key.clone());
+        }
         let was = there.get(key).copied();
         if rests(object) || is_made_once(object) {
             match was {
@@ -94,6 +101,13 @@ pub(super) fn both(old: &Side, new: &Side) -> anyhow::Result<Settled> {
         }
     }
     Ok(out)
+}
+
+/// The Kustomizations of a side that are told to force.
+fn forcing(side: &Side) -> BTreeSet<Key> {
+    let forces = |value: &Value| value.pointer("/spec/force") == Some(&Value::Bool(true));
+    let all = side.given.objects.iter().filter(|object| object.key.group == KUSTOMIZATIONS);
+    all.filter(|object| of_itself(object, forces)).map(|object| side.whole(&object.key)).collect()
 }
 
 /// Takes over what is left alone of HelmReleases: what counts of one is what it was.

@@ -22,22 +22,24 @@ impl Shape {
         std::ptr::eq(self.root, other.root)
     }
 
-    /// The shape of a kind under an `apiVersion`, in the newest recorded version that is of no later minor than the provider's;
-    /// the oldest one where the provider is older than all.
+    /// The shape of a kind under an `apiVersion`, in the newest recorded version that is no later than the provider's, else the first of its
+    /// minor; the oldest one where the provider is older than all.
     #[must_use]
     pub fn of(kind: &str, api_version: &str, versions: &Versions) -> Option<Self> {
         let mut best: Option<&Root> = None;
-        let mut told: Option<(&str, (u64, u64))> = None;
+        let mut told: Option<(&str, (u64, u64, u64))> = None;
         for root in roots(api_version, kind)? {
-            // They stand from the oldest to the newest. Fields come with minor versions, so any patch of the same one fits best.
             let wanted = match told {
                 Some((provider, wanted)) if provider == root.provider => wanted,
                 _ => {
                     let version = versions.known_or_newest(root.provider);
-                    told.insert((root.provider, (version.major, version.minor))).1
+                    told.insert((root.provider, (version.major, version.minor, version.patch))).1
                 }
             };
-            if best.is_none() || root.minor() <= wanted {
+            // They stand from the oldest to the newest. Most fields come with minor versions, so any patch of the same one fits best; one that
+            // came with a later patch is recorded beside.
+            let is_first = best.is_none_or(|best| best.minor() < root.minor());
+            if best.is_none() || root.version <= wanted || is_first && root.minor() == (wanted.0, wanted.1) {
                 best = Some(root);
             }
         }
@@ -49,6 +51,37 @@ impl Shape {
 #[must_use]
 pub(crate) fn provider_of(kind: &str, api_version: &str) -> Option<&'static str> {
     roots(api_version, kind)?.first().map(|root| root.provider)
+}
+
+/// What is known of an `apiVersion` that a kind had once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Former {
+    /// The definition of the kind still has it, or nothing is known of that.
+    There,
+    /// It has it no more, as far as is known.
+    MayBeGone,
+    /// It has it no more in the version of the provider that runs.
+    Gone,
+}
+
+/// Whether the definition of a kind that is written under one `apiVersion` still has another one, as the recorded releases of its provider
+/// say: whether it is served counts for nothing.
+#[must_use]
+pub(crate) fn former(kind: &str, (written, other): (&str, &str), versions: &Versions) -> Former {
+    let [(group, own), (others, asked)] = [written, other].map(|version| version.rsplit_once('/').unwrap_or_default());
+    let place = |version: &str| EARLIER.iter().position(|known| *known == version);
+    let is_earlier = place(asked).zip(place(own)).is_some_and(|(asked, own)| asked < own);
+    let Some(all) = roots(written, kind).filter(|_| group == others && is_earlier) else { return Former::There };
+    let Some(provider) = all.first().map(|root| root.provider) else { return Former::There };
+    let version = versions.known_or_newest(provider);
+    let runs = (version.major, version.minor);
+    let newest = all.iter().filter(|root| root.minor() <= runs).map(Root::minor).max();
+    let had = roots(other, kind).into_iter().flatten().map(Root::minor).max();
+    match (newest, had) {
+        (Some(newest), Some(had)) if had >= newest => Former::There,
+        (Some(newest), _) if newest == runs && versions.is_known(provider) => Former::Gone,
+        _ => Former::MayBeGone,
+    }
 }
 
 /// When a provider began to serve a kind under an `apiVersion`.
@@ -99,6 +132,28 @@ mod tests {
         assert_eq!(came("Cluster", "cluster.x-k8s.io/v1beta1"), None);
         // One release was recorded without what the one before it had served.
         assert_eq!(came("VSphereCluster", "infrastructure.cluster.x-k8s.io/v1alpha3"), None);
+    }
+
+    #[test]
+    fn a_version_is_gone_where_no_later_release_has_it() {
+        let told = |provider: &str, version: &str, kind: &str, (written, other): (&str, &str)| {
+            former(kind, (written, other), &Versions::told(provider, version))
+        };
+        let core = |version: &str, other: &str| {
+            told("cluster-api", version, "MachineDeployment", ("cluster.x-k8s.io/v1beta2", other))
+        };
+        assert_eq!(core("v1.14.0", "cluster.x-k8s.io/v1alpha4"), Former::Gone);
+        // Not served any more, but there to be converted to.
+        assert_eq!(core("v1.12.3", "cluster.x-k8s.io/v1alpha4"), Former::There);
+        assert_eq!(core("v1.14.0", "cluster.x-k8s.io/v1beta1"), Former::There);
+        assert_eq!(core("v1.14.0", "apps/v1beta1"), Former::There);
+        // One release was recorded without what others before and after it have.
+        let vsphere = ("infrastructure.cluster.x-k8s.io/v1beta1", "infrastructure.cluster.x-k8s.io/v1alpha4");
+        assert_eq!(told("vsphere", "v1.9.0", "VSphereCluster", vsphere), Former::There);
+        // Of this release nothing was recorded.
+        assert_eq!(told("gcp", "v1.10.0", "GCPCluster", vsphere), Former::MayBeGone);
+        assert_eq!(told("gcp", "v1.13.1", "GCPCluster", vsphere), Former::Gone);
+        assert_eq!(told("cluster-api", "v1.14.0", "GCPCluster", vsphere), Former::MayBeGone);
     }
 
     #[test]
