@@ -205,8 +205,9 @@ fn of_file(file: &Value) -> Vec<Argument> {
             found.extend(document.get("featureGates").into_iter().flat_map(|told| gates(KUBELET, told)));
         }
         if is_of_rke2 {
-            let told =
-                ALL.iter().filter_map(|component| Some((*component, document.get(&format!("{component}-arg"))?)));
+            let told = ALL
+                .iter()
+                .filter_map(|component| Some((*component, document.get(format!("{component}-arg").as_str())?)));
             found.extend(told.flat_map(|(component, told)| each(component, told)));
         }
     }
