@@ -3,11 +3,11 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
 use super::within::{self, Layers};
 use crate::hashed::{HashMap, HashSet};
+use crate::kinds::lists::identities;
 use crate::model::Change;
 use crate::object::{Path, Segment};
 use crate::schema::SchemaNode;

@@ -3,7 +3,6 @@
 
 mod diff;
 mod form;
-mod lists;
 mod noise;
 pub(crate) mod redact;
 mod semantic;

@@ -118,6 +118,9 @@ pub(crate) fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         Basis::Machines => assessment.count().min(before),
         _ => before,
     };
+    let is_unseen = assessment.basis != Basis::Machines
+        && fields::is_autoscaled(assessment.old)
+        && fields::number(assessment.old, "/spec/replicas").is_none();
     let counts = !assessment.keeps_all && !is_deleting(assessment.old);
     if wanted == 0 && runs > 0 && counts {
         let names = assessment.units.iter().flat_map(|unit| unit.names.clone()).collect();
@@ -127,9 +130,18 @@ pub(crate) fn of(owner: &Key, assessment: &Weighed<'_>) -> Option<Rollout> {
         .outdated()
         .any(|unit| unit.before.is_empty() || assessment.is_released || assessment.asks_anew(unit));
     if rolls && !assessment.waits && !is_deleting(assessment.old) {
-        return Some(replaced(base, assessment, wanted));
+        let replaced = replaced(base, assessment, wanted);
+        return Some(if is_unseen { of_unseen(replaced) } else { replaced });
     }
     (wanted < before && wanted < runs && counts).then(|| fewer(base, runs, wanted))
+}
+
+/// The entry of an owner whose number an autoscaler has chosen: an old render says between which bounds, and not what it has chosen.
+fn of_unseen(replaced: Rollout) -> Rollout {
+    let steps = vec![
+        "replaces all of its Machines; an autoscaler chose how many, and an old render does not say it".to_owned(),
+    ];
+    Rollout { replicas: None, machines: None, course: None, steps, ..replaced }
 }
 
 /// The step of an owner that loses so many Machines, which are all that it has.

@@ -36,7 +36,7 @@ pub(crate) fn is_managed(pool: &Value) -> bool {
 }
 
 /// The infrastructure that a pool names.
-fn infrastructure(key: &Key, pool: &Value) -> Option<Key> {
+pub(super) fn infrastructure(key: &Key, pool: &Value) -> Option<Key> {
     target(pool.pointer("/spec/template/spec/infrastructureRef")?, key.namespace.as_deref())
 }
 

@@ -3,10 +3,11 @@
 use crate::apiserver::{admission, is_in_no_part};
 use crate::compare::{Change, Pair};
 use crate::judge::owner::Assessment;
+use crate::judge::same_value::Match;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
-use crate::judge::{deselected, indifferent, no_duration, taken_key};
+use crate::judge::{bounds, claimed, deselected, indifferent, no_duration, taken_key};
 use crate::kinds::contract::CLUSTER_CLASS;
 use crate::kinds::gates::Open;
 use crate::kinds::webhook::Refusal;
@@ -76,16 +77,20 @@ impl Subject<'_> {
     pub(crate) fn answer(&self, change: &Change) -> Answer {
         let mut worst: Option<Answer> = None;
         for leaf in self.leaves(change) {
+            let by = Match::of(change, &leaf.rendered);
             let answer = match self.unknown_to_schema(&leaf.rendered) {
                 Some(answer) => answer,
-                None => self.leaf(&leaf.path, leaf.before, leaf.after),
+                None => self.leaf(&leaf.path, by, (leaf.before, leaf.after)),
             };
+            let elsewhere = self.by_looking_elsewhere(change).filter(|elsewhere| elsewhere.outweighs(&answer));
+            let answer = elsewhere.unwrap_or(answer);
             let answer = self.by_user(&leaf, answer);
             if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
                 worst = Some(answer);
             }
         }
-        worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), change.before.as_ref(), change.after.as_ref()))
+        let sides = (change.before.as_ref(), change.after.as_ref());
+        worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), Match::of(change, &change.path), sides))
     }
 
     /// The worst answer about everything that differs between both sides, which are in the superset form already.
@@ -93,7 +98,7 @@ impl Subject<'_> {
     pub(crate) fn worst(&self) -> Answer {
         let mut worst: Option<Answer> = None;
         for path in diff::differing_leaves(self.old, self.new) {
-            let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
+            let answer = self.leaf(&path, Match::Place, (path.get(self.old), path.get(self.new)));
             if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
                 worst = Some(answer);
             }
@@ -155,15 +160,15 @@ impl Subject<'_> {
     /// 1. the webhook refuses it, or a feature gate that nobody read decides;
     /// 2. fixed content, where the old side is a render that cannot show what is set there;
     /// 3. the value is the same for the API server, or the content is fixed;
-    /// 4. a number of Machines: a pool that is handed back, `replicas`, a cloud's own scaling that ends;
+    /// 4. a number of Machines: one that the cloud refuses, a pool that is handed back, `replicas`, a cloud's own scaling that ends;
     /// 5. the selector of workers;
     /// 6. the mirror: which Machines are out of date;
     /// 7. a text that is no length of time; empty and absent are one;
-    /// 8. the topology; a key that goes from a Secret or ConfigMap from which something takes it;
+    /// 8. the topology; a key that goes from a Secret or ConfigMap from which something takes it; a Secret that another object has;
     /// 9. a label of a Cluster by which add-ons select it; what the provider of a pool takes for the same;
     /// 10. the packs, beside what reaches Machines of pools and what a class reads of its Cluster: the worse one counts;
     /// 11. what the mirror leaves over of a config. Everything else is unknown.
-    fn leaf(&self, path: &Path, before: Option<&Value>, after: Option<&Value>) -> Answer {
+    fn leaf(&self, path: &Path, by: Match, (before, after): (Option<&Value>, Option<&Value>)) -> Answer {
         let rules = self.stage.rules;
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
@@ -176,7 +181,7 @@ impl Subject<'_> {
         if is_taken_once && fixed.is_some_and(|fixed| fixed.makes_once) && self.stage.is_of_renders() {
             return Answer::known(rules, Effect::Unknown, RuleId::of("template/set-unseen"));
         }
-        if self.has_same_value(path) {
+        if self.has_same_value(path, by) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
         if fixed.is_some() {
@@ -184,6 +189,9 @@ impl Subject<'_> {
                 true => Answer::known(rules, Effect::Latent, RuleId::of("template/set-once")),
                 false => Answer::known(rules, Effect::None, RuleId::of("schema/same-value")),
             };
+        }
+        if let Some(answer) = bounds::answer(self.stage, self.key, (self.old, self.new), path) {
+            return answer;
         }
         let by_number = || self.by_replicas(path).or_else(|| self.by_switching_off(path));
         if let Some(answer) = self.by_handing_back(path).or_else(by_number) {
@@ -212,7 +220,9 @@ impl Subject<'_> {
         if is_empty(before) && is_empty(after) && !may_differ && !rules.empty_counts(self.key, path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
-        if let Some(answer) = self.by_topology(path).or_else(|| taken_key::answer(self.stage, self.key, path, after)) {
+        let by_key = || taken_key::answer(self.stage, self.key, path, after);
+        let by_claim = || claimed::answer(self.stage, self.key, self.new, path);
+        if let Some(answer) = self.by_topology(path, by).or_else(by_key).or_else(by_claim) {
             return answer;
         }
         if let Some(answer) = deselected::answer(self.stage, self.key, (self.old, self.new), path) {
@@ -265,10 +275,13 @@ impl Subject<'_> {
     }
 
     /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
-    fn by_topology(&self, path: &Path) -> Option<Answer> {
+    fn by_topology(&self, path: &Path, by: Match) -> Option<Answer> {
         let in_spec = path.starts_with(&["spec"]);
         match self.key.known.role {
-            Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
+            Role::Cluster => {
+                let is_item = by != Match::Identity;
+                topology::of_cluster(self.stage, self.key, (self.old, self.new), path, is_item)
+            }
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
             Role::Class if topology::same_workers(self.old, self.new, path) => {
                 Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("class/workers-order")))
@@ -319,23 +332,6 @@ impl Subject<'_> {
         let is_free =
             |segment: &Segment| matches!(segment, Segment::Key(key) if key == "variables" || key == "jsonPatches");
         matches!(self.key.known.role, Role::Cluster | Role::Class) && path.segments().iter().any(is_free)
-    }
-
-    /// Whether a field has the same value on both sides once defaults are filled in.
-    fn has_same_value(&self, path: &Path) -> bool {
-        match (path.get(self.old), path.get(self.new)) {
-            // What Go leaves out in a block that both sides have.
-            (None, None) => self.as_go && self.has_block_around(path),
-            (old, new) => old == new,
-        }
-    }
-
-    /// Whether the innermost block around a place that either side has is one of both.
-    fn has_block_around(&self, path: &Path) -> bool {
-        let segments = path.segments();
-        let around = (0..segments.len()).rev().map(|length| Path::from(segments[..length].to_vec()));
-        let mut sides = around.map(|block| (block.get(self.old).is_some(), block.get(self.new).is_some()));
-        sides.find(|(old, new)| *old || *new) == Some((true, true))
     }
 }
 

@@ -196,6 +196,12 @@ pub struct Kind {
     pub keeps: u64,
     /// Where its objects say how many hosts they may have at most, as a pointer.
     pub most: Option<&'static str>,
+    /// Between which numbers the cloud takes the one that its controller asks for, where it is the infrastructure of a pool.
+    pub bounds: Option<&'static Bounds>,
+    /// What its controller takes for one of its objects alone.
+    pub claim: Option<&'static Claim>,
+    /// Whether a word inside of the credentials that its objects name, replaced by another one or not, makes the provider look elsewhere.
+    pub looks_at: Option<fn(&str, bool) -> bool>,
     /// The pools that its fields reach, where it is the infrastructure of a cluster.
     pub pools: Option<&'static Pools>,
     /// Fields of its spec whose parts are on where they are there, if empty: an empty block there is not as none.
@@ -212,6 +218,41 @@ pub struct Made {
     /// Where it stands, as a pointer.
     pub pointer: &'static str,
     /// The rule under which its loss is told.
+    pub rule: RuleId,
+}
+
+/// Between which numbers the cloud takes the number of a pool; it refuses any other one, and the controller stops with an error.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Where the infrastructure of the pool says the least, as a pointer.
+    pub least: &'static str,
+    /// Where it says the most, as a pointer.
+    pub most: &'static str,
+    /// What counts where it says nothing; the cloud refuses nothing where that is `None`.
+    pub unsaid: Option<u64>,
+    /// When the controller asks the cloud for a number.
+    pub asks: Asks,
+}
+
+/// When the controller of a pool asks the cloud for a number of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// Whenever it changes the pool; of one that something else scales it asks for the number that the cloud has.
+    Always,
+    /// Whenever it changes the pool, unless something else scales it.
+    UnlessManaged,
+    /// Only when it makes the pool.
+    Once,
+}
+
+/// A Secret in the namespace of an object that its controller takes for this object alone; it stops with an error at one that another has.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim {
+    /// The name of that Secret in an object.
+    pub of: fn(&Value) -> Option<&str>,
+    /// Where the object says it, as keys.
+    pub at: &'static [&'static str],
+    /// The rule under which a Secret of another object is told.
     pub rule: RuleId,
 }
 
@@ -284,6 +325,9 @@ impl Kind {
             leaves_sick: false,
             keeps: 0,
             most: None,
+            bounds: None,
+            claim: None,
+            looks_at: None,
             pools: None,
             switches: &[],
             installs_into: None,

@@ -12,6 +12,7 @@ pub(crate) mod gates;
 pub(crate) mod immutable;
 mod kind;
 pub(crate) mod labels;
+pub(crate) mod lists;
 pub(crate) mod mirror;
 pub(crate) mod openapi;
 pub(crate) mod pools;
@@ -27,7 +28,7 @@ pub(crate) mod webhook;
 
 pub(crate) use kind::Role;
 pub(crate) use kind::Typed;
-pub(crate) use kind::{Kind, Made, OwnerRules, SelectorRules};
+pub(crate) use kind::{Asks, Bounds, Claim, Kind, Made, OwnerRules, SelectorRules};
 pub(crate) use mirror::Mirror;
 pub(crate) use shapes::POINTERS;
 pub use shapes::Shape;

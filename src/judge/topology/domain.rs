@@ -71,9 +71,10 @@ pub(super) fn stays(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value), 
     else {
         return false;
     };
-    let at = format!("/spec/topology/{workers}/{lists}/{place}");
-    let (Some(had), Some(group)) = (old.pointer(&at), new.pointer(&at)) else { return false };
-    if !DOMAIN.contains(&format!("/{field}").as_str()) || text(had, "/name") != text(group, "/name") {
+    let at = format!("/spec/topology/{workers}/{lists}");
+    let Some(group) = new.pointer(&format!("{at}/{place}")) else { return false };
+    let Some(had) = list(old, &at).find(|had| text(had, "/name") == text(group, "/name")) else { return false };
+    if !DOMAIN.contains(&format!("/{field}").as_str()) {
         return false;
     }
     let was = class_of(key, old).and_then(|class| stage.written_before(&class));

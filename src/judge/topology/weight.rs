@@ -157,7 +157,7 @@ pub(super) fn replicas_go(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value
             if workers == "workers" && last == "replicas" =>
         {
             let word = if lists == "machinePools" { "machinePool" } else { "machineDeployment" };
-            (word, text(old.pointer(&format!("/spec/topology/workers/{lists}/{place}"))?, "/name")?)
+            (word, text(new.pointer(&format!("/spec/topology/workers/{lists}/{place}"))?, "/name")?)
         }
         _ => return None,
     };
@@ -176,7 +176,7 @@ pub(super) fn handed_back(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value
     if lists != "machinePools" || last != REPLICAS_MANAGED_BY {
         return None;
     }
-    let name = text(old.pointer(&format!("/spec/topology/workers/machinePools/{place}"))?, "/name")?;
+    let name = text(new.pointer(&format!("/spec/topology/workers/machinePools/{place}"))?, "/name")?;
     let at = At::of((old, new), "machinePool", name);
     let (before, after) = (at.before?, at.after?);
     let says = number(after, "/replicas").filter(|_| replicas::is_managed(before) && !replicas::is_managed(after))?;

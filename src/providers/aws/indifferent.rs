@@ -68,7 +68,8 @@ pub(super) fn reads_version(group: &Value, plane: Option<&Value>, (old, new): (&
     let Some(was) = text(old, at).and_then(minor) else { return true };
     let reaches = match text(new, at) {
         None => is_found,
-        Some(is) => Some(was) != minor(is) || is_found && by_name(),
+        // EKS never goes back, but an image that is looked up may.
+        Some(is) => minor(is).is_none_or(|is| is > was || is != was && is_found) || is_found && by_name(),
     };
     reaches || is_in_the_config
 }
@@ -92,10 +93,14 @@ mod tests {
         let own = json!({"spec": {"imageLookupFormat": "capa-{{.K8sVersion}}"}});
         let old = pool(Some("v1.33.1"), "EKSConfig");
         let (patch, minor) = (pool(Some("v1.33.5"), "EKSConfig"), pool(Some("v1.34.0"), "EKSConfig"));
+        let older = pool(Some("v1.32.9"), "EKSConfig");
         let (none, other) = (pool(None, "EKSConfig"), pool(Some("v1.33.5"), "KubeadmConfig"));
         for (template, plane, new, expected) in [
             (json!({"name": "a"}), Some(&plane), &patch, false),
             (json!({"name": "a"}), Some(&plane), &minor, true),
+            (json!({"name": "a"}), Some(&plane), &older, true),
+            (json!({"ami": {"id": "ami-a"}}), Some(&plane), &older, false),
+            (json!({"ami": {"id": "ami-a"}}), Some(&plane), &minor, true),
             (json!({"name": "a"}), Some(&plane), &other, true),
             (json!({"name": "a"}), Some(&own), &patch, true),
             (json!({"name": "a"}), None, &patch, true),
@@ -108,6 +113,7 @@ mod tests {
         }
         let bare = json!({"spec": {}});
         assert!(!reads_version(&bare, None, (&old, &patch)), "without a launch template EKS finds the image");
+        assert!(!reads_version(&bare, None, (&old, &older)) && reads_version(&bare, None, (&old, &minor)));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::Provider;
 use crate::kinds::contract::{BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE};
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, Made, Role};
+use crate::kinds::{Asks, Bounds, Kind, Made, Role};
 use crate::model::RuleId;
 
 static RELEASE: Release =
@@ -51,6 +51,13 @@ static KINDS: &[Kind] = &[
     Kind {
         gates: &[(IGNITION, "")],
         most: Some("/spec/maxSize"),
+        // `pkg/cloud/services/autoscaling/autoscalinggroup.go` CreateASG and UpdateASG of 2.13; the schema fills both in.
+        bounds: Some(&Bounds {
+            least: "/spec/minSize",
+            most: "/spec/maxSize",
+            unsaid: Some(1),
+            asks: Asks::UnlessManaged,
+        }),
         takes_as_same: Some(indifferent::takes_as_same_in_a_group),
         ..known(INFRASTRUCTURE, "AWSMachinePool", Role::InfraPool)
     },
@@ -69,6 +76,13 @@ static KINDS: &[Kind] = &[
     Kind {
         fixed: Some(&NODE_GROUP),
         most: Some("/spec/scaling/maxSize"),
+        // `pkg/cloud/services/eks/nodegroup.go` scalingConfig of 2.13.
+        bounds: Some(&Bounds {
+            least: "/spec/scaling/minSize",
+            most: "/spec/scaling/maxSize",
+            unsaid: None,
+            asks: Asks::Always,
+        }),
         takes_as_same: Some(indifferent::takes_as_same),
         reads_version: Some(indifferent::reads_version),
         ..known(INFRASTRUCTURE, "AWSManagedMachinePool", Role::InfraPool)

@@ -4,9 +4,18 @@
 use super::fixed::MANAGED_POOL_TEMPLATE;
 use super::webhook::RULE;
 use crate::kinds::fields::{list, text};
+use crate::kinds::versions::parse;
 use crate::kinds::webhook::{Refusal, refuse};
 use crate::object::Path;
 use crate::tree::{Value, json};
+
+/// Whether nodes of a pool come to differ by the version of their MachinePool: AKS keeps the version that it has where none is said, and of
+/// two the higher one counts (`azure/services/agentpools/spec.go` getManagedMachinePoolVersion of 1.21).
+pub(super) fn reads_version(_: &Value, _: Option<&Value>, (old, new): (&Value, &Value)) -> bool {
+    let version = |pool| text(pool, "/spec/template/spec/version");
+    let Some(is) = version(new) else { return false };
+    version(old).and_then(parse).zip(parse(is)).is_none_or(|(was, is)| is > was)
+}
 
 /// Labels that AKS keeps for itself begin so.
 const SYSTEM_LABELS: &str = "kubernetes.azure.com";
@@ -228,5 +237,15 @@ mod tests {
         assert_eq!(refused(json!({"linuxOSConfig": {"swapFileSizeMB": 10}})).len(), 1);
         let swapping = json!({"linuxOSConfig": {"swapFileSizeMB": 10}, "kubeletConfig": {"failSwapOn": false}});
         assert_eq!(refused(swapping), [""; 0]);
+    }
+
+    #[test]
+    fn a_version_reaches_nodes_only_where_it_is_higher() {
+        let pool = |version: Option<&str>| json!({"spec": {"template": {"spec": {"version": version}}}});
+        let reads = |old, new| reads_version(&Value::Null, None, (&pool(old), &pool(new)));
+        assert!(!reads(Some("v1.32.1"), Some("v1.31.9")) && !reads(Some("v1.32.1"), None));
+        assert!(!reads(Some("v1.32.1"), Some("1.32.1")));
+        assert!(reads(Some("v1.32.1"), Some("v1.32.2")) && reads(None, Some("v1.32.1")));
+        assert!(reads(Some("v1.32.1"), Some("latest")), "what is no version is not compared");
     }
 }

@@ -20,7 +20,7 @@ use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Asks, Bounds, Kind, Role};
 use crate::tree::Value;
 
 static RELEASE: Release = Release { name: "azure", newest: Version::new(1, 26, 0), aliases: &["capz"] };
@@ -67,6 +67,14 @@ static KINDS: &[Kind] = &[
         // `azure/services/agentpools/spec.go` Parameters of 1.26; the annotation is written to the pool, and never read.
         scales_itself: Some(|pool, _| pool.pointer("/spec/scaling").is_some_and(Value::is_object)),
         most: Some("/spec/scaling/maxSize"),
+        // The same place: the number of a pool that is there is that of AKS.
+        bounds: Some(&Bounds {
+            least: "/spec/scaling/minSize",
+            most: "/spec/scaling/maxSize",
+            unsaid: None,
+            asks: Asks::Once,
+        }),
+        reads_version: Some(managed_pool::reads_version),
         ..known("AzureManagedMachinePool", Role::InfraPool)
     },
     known("AzureManagedMachinePoolTemplate", Role::Template),
@@ -84,6 +92,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     kinds: KINDS,
     gates: GATES,
     changes: changes::ALL,
-    packs: &["azure", "azure-pools", "azure-managed", "azure-managed-pools", "azure-aso"],
+    packs: &["azure", "azure-identities", "azure-pools", "azure-managed", "azure-managed-pools", "azure-aso"],
     ..Provider::EMPTY
 };

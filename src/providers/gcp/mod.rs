@@ -40,6 +40,15 @@ fn zones(pool: &Value, control_plane: Option<&Value>) -> u64 {
     }
 }
 
+/// Whether nodes of a pool of GKE come to differ by the version of their pool: without one nothing is compared, and what stands behind a
+/// dash is left out on both sides (`cloud/services/container/nodepools/reconcile.go` checkDiffAndPrepareUpdateConfig and
+/// `exp/api/v1beta1/types.go` ConvertFromSdkNodeVersion, v1.13).
+fn reads_version(_: &Value, _: Option<&Value>, (old, new): (&Value, &Value)) -> bool {
+    let version = |pool| text(pool, "/spec/template/spec/version").and_then(|told| told.split('-').next());
+    let bare = |told: &str| told.trim_start_matches('v').to_owned();
+    version(new).is_some_and(|is| version(old).map(bare) != Some(bare(is)))
+}
+
 /// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
     Kind { pools: Some(&reach::POOLS), ..known("GCPCluster", Role::InfraCluster) },
@@ -60,6 +69,7 @@ static KINDS: &[Kind] = &[
         scales_itself: Some(|pool, _| pool.pointer("/spec/scaling/enableAutoscaling") != Some(&Value::Bool(false))),
         most: Some("/spec/scaling/maxCount"),
         zones: Some(zones),
+        reads_version: Some(reads_version),
         ..known("GCPManagedMachinePool", Role::InfraPool)
     },
 ];
@@ -71,6 +81,24 @@ pub(crate) static PROVIDER: Provider = Provider {
     release: Some(&RELEASE),
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &["gcp", "gcp-networks", "gcp-templates", "gcp-cluster-templates", "gcp-managed"],
+    packs: &["gcp", "gcp-networks", "gcp-templates", "gcp-cluster-templates", "gcp-managed", "gcp-managed-pools"],
     ..Provider::EMPTY
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::json;
+
+    #[test]
+    fn a_version_reaches_nodes_of_gke_by_what_stands_before_its_dash() {
+        let pool = |version: Option<&str>| json!({"spec": {"template": {"spec": {"version": version}}}});
+        let reads = |old, new| reads_version(&Value::Null, None, (&pool(old), &pool(new)));
+        assert!(
+            !reads(Some("v1.32.4-gke.100"), Some("v1.32.4-gke.200")) && !reads(Some("v1.32.4"), Some("1.32.4-gke.100"))
+        );
+        assert!(!reads(Some("v1.32.4"), None));
+        assert!(reads(Some("v1.32.4-gke.100"), Some("v1.32.5-gke.100")) && reads(None, Some("v1.32.4")));
+        assert!(reads(Some("v1.32.4"), Some("v1.31.4")), "GKE itself decides about a lower one");
+    }
+}

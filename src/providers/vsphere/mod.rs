@@ -12,9 +12,12 @@ use self::fixed::{CONTENT, FAILURE_DOMAIN, MACHINE, SUPERVISOR_CONTENT, SUPERVIS
 use self::webhook::VSphere;
 use super::Provider;
 use crate::kinds::contract::INFRASTRUCTURE;
+use crate::kinds::fields::text;
 use crate::kinds::gates::Gate;
 use crate::kinds::versions::Release;
-use crate::kinds::{Kind, Role};
+use crate::kinds::{Claim, Kind, Role};
+use crate::model::RuleId;
+use crate::tree::Value;
 
 static RELEASE: Release = Release { name: "vsphere", newest: Version::new(1, 17, 0), aliases: &["capv"] };
 
@@ -29,9 +32,18 @@ const fn known(group: &'static str, name: &'static str, role: Role) -> Kind {
     Kind { webhook: Some(&VSphere), ..Kind::new(group, name, role) }
 }
 
+/// The Secret with the credentials of a cluster, which an identity may share and a cluster may not (`controllers/vspherecluster_reconciler.go`
+/// reconcileIdentitySecret of 1.14).
+static IDENTITY: Claim = Claim { of: secret, at: &["spec", "identityRef"], rule: RuleId::of("capv/secret-of-another") };
+
+/// The Secret with the credentials of a cluster.
+fn secret(cluster: &Value) -> Option<&str> {
+    text(cluster, "/spec/identityRef/name").filter(|_| text(cluster, "/spec/identityRef/kind") == Some("Secret"))
+}
+
 /// The kinds of which more is known than Cluster API's contract says.
 static KINDS: &[Kind] = &[
-    known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster),
+    Kind { claim: Some(&IDENTITY), ..known(INFRASTRUCTURE, "VSphereCluster", Role::InfraCluster) },
     Kind { by_reference: true, named_alone: true, ..known(INFRASTRUCTURE, "VSphereClusterIdentity", Role::Other) },
     Kind { fixed: Some(&CONTENT), ..known(INFRASTRUCTURE, "VSphereClusterTemplate", Role::Template) },
     // Clusters choose zones by their labels, and Machines that run are written by the zone that they stand in.
