@@ -12,7 +12,7 @@ use crate::host::{Driver, HostKind, ReleaseName, kinds};
 use crate::object::Stream;
 use crate::policy::Doubt;
 use crate::world::release::{self, Entry, Revision};
-use crate::world::{BaseKind, ReleaseStatus, Unread, WriteMethod};
+use crate::world::{BaseKind, ReleaseStatus, Unread, World, WriteMethod};
 
 /// Reads the record and fills in release, base and the host's method.
 pub(super) async fn read(caller: &Caller, online: &Online<'_>, outcome: &mut WorldRead) {
@@ -155,34 +155,37 @@ async fn of_release(
         outcome.world.base.kind = BaseKind::FirstInstall;
         return;
     }
-    let load = |text: String| Stream::load(&Bytes::from(text));
-    match load(base.manifest) {
-        Ok(stream) => {
-            outcome.world.base.kind = BaseKind::Release;
-            outcome.world.base.objects = stream.objects;
+    for what in take(&mut outcome.world, base.manifest, unfinished, newest.hooks) {
+        fail(outcome, &CallFault::Other(format!("{what} is not what Kubernetes reads")));
+    }
+}
+
+/// Takes over what a release wrote: its last manifest, those of writes that failed, and its hooks. Gives what of it cannot be read.
+fn take(world: &mut World, manifest: String, unfinished: Vec<String>, hooks: Vec<String>) -> Vec<&'static str> {
+    let load = |text: String| Stream::load(&Bytes::from(text)).map(|stream| stream.objects);
+    let mut unread = Vec::new();
+    match load(manifest) {
+        Ok(objects) => {
+            world.base.kind = BaseKind::Release;
+            world.base.objects = objects;
         }
-        Err(_) => fail(outcome, &CallFault::Other("its manifest is not what Kubernetes reads".to_owned())),
+        Err(_) => unread.push("its manifest"),
     }
     for text in unfinished {
         match load(text) {
-            Ok(stream) => {
-                Vec::from(stream.objects).into_iter().for_each(|object| outcome.world.base.unfinished.push(object));
-            }
-            Err(_) => {
-                fail(outcome, &CallFault::Other("a manifest that failed is not what Kubernetes reads".to_owned()));
-            }
+            Ok(objects) => Vec::from(objects).into_iter().for_each(|object| world.base.unfinished.push(object)),
+            Err(_) => unread.push("a manifest that failed"),
         }
     }
     // The stream of a post-renderer of Helm 3 lacks the hooks; those of last time are most likely still there.
-    for hook in newest.hooks {
+    for hook in hooks {
         match load(hook) {
-            Ok(stream) => {
-                Vec::from(stream.objects).into_iter().for_each(|object| outcome.world.base.hooks.push(object));
-            }
-            Err(_) if !outcome.world.host.hides_hooks() => {}
-            Err(_) => fail(outcome, &CallFault::Other("a hook of it is not what Kubernetes reads".to_owned())),
+            Ok(objects) => Vec::from(objects).into_iter().for_each(|object| world.base.hooks.push(object)),
+            Err(_) if !world.host.hides_hooks() => {}
+            Err(_) => unread.push("a hook of it"),
         }
     }
+    unread
 }
 
 /// One revision.

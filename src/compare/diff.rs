@@ -3,11 +3,11 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::lists::identities;
 use super::noise::{is_mark_noise, is_metadata_noise, is_top_level_noise};
 use super::semantic::Meaning;
 use super::within::{self, Layers};
 use crate::hashed::{HashMap, HashSet};
-use crate::kinds::lists::identities;
 use crate::model::Change;
 use crate::object::{Path, Segment};
 use crate::schema::SchemaNode;
@@ -41,8 +41,10 @@ pub(super) fn part_changes_within(before: &Value, after: &Value, layers: Layers)
 /// A walk through both trees at once.
 #[derive(Default)]
 struct Walk {
-    /// Where the walk is.
+    /// Where the walk is, in `after`.
     path: Path,
+    /// The steps into items of lists that stand elsewhere in `before`: which step, and the place there.
+    shifts: Vec<(usize, usize)>,
     /// Identity of the innermost list item that the walk is in.
     item: Option<String>,
     /// What is known about the kind.
@@ -127,7 +129,10 @@ impl Walk {
             (Value::Array(old), Value::Array(new)) => self.lists(old, new),
             (Value::String(old), Value::String(new)) => {
                 match within::changes(&self.path, self.item.as_deref(), old, new, &self.layers) {
-                    Some(inside) => self.found.extend(inside),
+                    Some(inside) => {
+                        let was = self.was();
+                        self.found.extend(inside.into_iter().map(|change| Change { was: was.clone(), ..change }));
+                    }
                     None => self.note(Some(before), Some(after)),
                 }
             }
@@ -158,7 +163,7 @@ impl Walk {
                 Some(was) => {
                     moved |= last.is_some_and(|last| was < last);
                     last = Some(was);
-                    self.in_item(place, name, |walk| walk.values(&before[was], value));
+                    self.shifted(was, place, |walk| walk.in_item(place, name, |walk| walk.values(&before[was], value)));
                 }
                 None => self.in_item(place, name, |walk| walk.note(None, Some(value))),
             }
@@ -191,7 +196,9 @@ impl Walk {
             };
             let shared = old.len().min(new.len());
             for (was, is) in old.clone().zip(new.clone()) {
-                self.below(Segment::Index(is), |walk| walk.values(&before[was], &after[is]));
+                self.shifted(was, is, |walk| {
+                    walk.below(Segment::Index(is), |walk| walk.values(&before[was], &after[is]))
+                });
             }
             for is in new.skip(shared) {
                 self.below(Segment::Index(is), |walk| walk.note(None, after.get(is)));
@@ -200,6 +207,30 @@ impl Walk {
                 self.below(Segment::Index(was), |walk| walk.note(before.get(was), None));
             }
         }
+    }
+
+    /// Looks into an item that stood at one place of a list and stands at another.
+    fn shifted(&mut self, was: usize, is: usize, visit: impl FnOnce(&mut Self)) {
+        if was == is {
+            return visit(self);
+        }
+        self.shifts.push((self.path.segments().len(), was));
+        visit(self);
+        self.shifts.pop();
+    }
+
+    /// Where the walk is in `before`, where that is another place.
+    fn was(&self) -> Option<Path> {
+        if self.shifts.is_empty() {
+            return None;
+        }
+        let mut segments = self.path.segments().to_vec();
+        for (step, place) in &self.shifts {
+            if let Some(segment) = segments.get_mut(*step) {
+                *segment = Segment::Index(*place);
+            }
+        }
+        Some(segments.into())
     }
 
     /// Steps into a list item that has an identity.
@@ -227,6 +258,7 @@ impl Walk {
         let there = |value: Option<&Value>| value.filter(|value| !value.is_null()).cloned();
         let mut change = Change::unjudged(self.path.clone(), there(before), there(after));
         change.item.clone_from(&self.item);
+        change.was = self.was();
         self.found.push(change);
     }
 }
@@ -273,6 +305,24 @@ mod tests {
             [r#"spec.files[0] - -> {"path":"/n"}"#, r#"spec.files[2].content "2" -> "3""#]
         );
         assert_eq!(changes(&before, &after)[1].item.as_deref(), Some("/b"));
+    }
+
+    #[test]
+    fn an_item_that_stands_elsewhere_says_where_it_stood() {
+        let was = |before: Value, after: Value| -> Vec<Option<String>> {
+            changes(&before, &after).iter().map(|change| change.was.as_ref().map(ToString::to_string)).collect()
+        };
+        let groups = |groups: Value| json!({"spec": {"machinePools": groups}});
+        let old =
+            groups(json!([{"name": "a", "taints": [1]}, {"name": "b", "variables": [{"name": "x", "value": 1}]}]));
+        let new = groups(json!([{"name": "n"}, {"name": "a", "taints": [2]},
+            {"name": "b", "variables": [{"name": "w"}, {"name": "x", "value": 2}]}]));
+        let at = |place: &str| Some(format!("spec.machinePools{place}"));
+        let expected = [None, at("[0].taints[0]"), at("[1].variables[0]"), at("[1].variables[0].value")];
+        assert_eq!(was(old, new), expected);
+        let commands = |commands: Value| json!({"spec": {"preKubeadmCommands": commands}});
+        let expected = [None, Some("spec.preKubeadmCommands[1]".to_owned())];
+        assert_eq!(was(commands(json!(["a", "b"])), commands(json!(["x", "a", "c"]))), expected);
     }
 
     #[test]

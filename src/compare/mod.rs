@@ -3,6 +3,7 @@
 
 mod diff;
 mod form;
+mod lists;
 mod noise;
 pub(crate) mod redact;
 mod semantic;

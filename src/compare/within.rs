@@ -108,7 +108,7 @@ fn placed(path: &Path, item: Option<&str>, decode: &str, inner: Change) -> Chang
         (Some(outer), Some(inner)) => Some(format!("{outer} > {inner}")),
         (outer, inner) => inner.or_else(|| outer.map(str::to_owned)),
     };
-    Change { path: path.clone(), item, within, ..inner }
+    Change { path: path.clone(), was: None, item, within, ..inner }
 }
 
 /// Reads a string as a document.

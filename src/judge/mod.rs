@@ -1,5 +1,6 @@
 //! The effects of pairs on the cluster after the write: which Machines are replaced, deleted or made, and why.
 
+mod aligned;
 mod around;
 mod arrival;
 mod beside;
@@ -23,7 +24,6 @@ mod owner;
 mod plain_owner;
 mod reached;
 mod replicas;
-mod same_value;
 mod scene;
 mod selector;
 mod stage;

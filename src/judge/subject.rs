@@ -2,8 +2,8 @@
 
 use crate::apiserver::{admission, is_in_no_part};
 use crate::compare::{Change, Pair};
+use crate::judge::aligned::{self, Shift};
 use crate::judge::owner::Assessment;
-use crate::judge::same_value::Match;
 use crate::judge::stage::Stage;
 use crate::judge::topology;
 use crate::judge::verdict::Answer;
@@ -55,6 +55,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) as_go: bool,
     /// Fields of the write that the kind does not have, as rendered.
     pub(crate) dropped: &'a [Path],
+    /// Whether it is asked about an item of a list that goes: at its place the new side has another one, if any.
+    pub(crate) is_gone: bool,
 }
 
 impl<'a> Subject<'a> {
@@ -67,7 +69,21 @@ impl<'a> Subject<'a> {
     ) -> Self {
         let api_version = pair.api_version.as_str();
         let (assessment, refusals, open, same, as_go, dropped) = (None, &[][..], &[][..], false, false, &[][..]);
-        Self { stage, key, api_version, old, new, used_by, assessment, refusals, open, same, as_go, dropped }
+        Self {
+            stage,
+            key,
+            api_version,
+            old,
+            new,
+            used_by,
+            assessment,
+            refusals,
+            open,
+            same,
+            as_go,
+            dropped,
+            is_gone: false,
+        }
     }
 }
 
@@ -77,10 +93,9 @@ impl Subject<'_> {
     pub(crate) fn answer(&self, change: &Change) -> Answer {
         let mut worst: Option<Answer> = None;
         for leaf in self.leaves(change) {
-            let by = Match::of(change, &leaf.rendered);
             let answer = match self.unknown_to_schema(&leaf.rendered) {
                 Some(answer) => answer,
-                None => self.leaf(&leaf.path, by, (leaf.before, leaf.after)),
+                None => self.leaf(&leaf.path, leaf.before, leaf.after),
             };
             let elsewhere = self.by_looking_elsewhere(change).filter(|elsewhere| elsewhere.outweighs(&answer));
             let answer = elsewhere.unwrap_or(answer);
@@ -89,8 +104,7 @@ impl Subject<'_> {
                 worst = Some(answer);
             }
         }
-        let sides = (change.before.as_ref(), change.after.as_ref());
-        worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), Match::of(change, &change.path), sides))
+        worst.unwrap_or_else(|| self.leaf(&self.moved(&change.path), change.before.as_ref(), change.after.as_ref()))
     }
 
     /// The worst answer about everything that differs between both sides, which are in the superset form already.
@@ -98,12 +112,22 @@ impl Subject<'_> {
     pub(crate) fn worst(&self) -> Answer {
         let mut worst: Option<Answer> = None;
         for path in diff::differing_leaves(self.old, self.new) {
-            let answer = self.leaf(&path, Match::Place, (path.get(self.old), path.get(self.new)));
+            let answer = self.leaf(&path, path.get(self.old), path.get(self.new));
             if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
                 worst = Some(answer);
             }
         }
         worst.unwrap_or_else(|| Answer::known(self.stage.rules, Effect::None, RuleId::of("schema/same-value")))
+    }
+
+    /// Where the items of lists on the way of a change stood and stand, in the superset form.
+    fn shift(&self, change: &Change) -> Option<Shift> {
+        if change.is_gone_item() {
+            return None;
+        }
+        let is = self.moved(&change.path);
+        let was = change.was.as_ref().map(|was| self.moved(was));
+        Some(Shift { was: was.unwrap_or_else(|| is.clone()), is, is_new: change.is_new_item() })
     }
 
     /// The place in the superset form.
@@ -168,7 +192,7 @@ impl Subject<'_> {
     /// 9. a label of a Cluster by which add-ons select it; what the provider of a pool takes for the same;
     /// 10. the packs, beside what reaches Machines of pools and what a class reads of its Cluster: the worse one counts;
     /// 11. what the mirror leaves over of a config. Everything else is unknown.
-    fn leaf(&self, path: &Path, by: Match, (before, after): (Option<&Value>, Option<&Value>)) -> Answer {
+    fn leaf(&self, path: &Path, before: Option<&Value>, after: Option<&Value>) -> Answer {
         let rules = self.stage.rules;
         if let Some(refusal) = self.refusals.iter().find(|refusal| diff::touch(&refusal.path, path)) {
             return Answer::known(rules, Effect::Rejected, refusal.rule).saying(refusal.message.clone());
@@ -181,7 +205,7 @@ impl Subject<'_> {
         if is_taken_once && fixed.is_some_and(|fixed| fixed.makes_once) && self.stage.is_of_renders() {
             return Answer::known(rules, Effect::Unknown, RuleId::of("template/set-unseen"));
         }
-        if self.has_same_value(path, by) {
+        if self.has_same_value(path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
         if fixed.is_some() {
@@ -222,7 +246,7 @@ impl Subject<'_> {
         }
         let by_key = || taken_key::answer(self.stage, self.key, path, after);
         let by_claim = || claimed::answer(self.stage, self.key, self.new, path);
-        if let Some(answer) = self.by_topology(path, by).or_else(by_key).or_else(by_claim) {
+        if let Some(answer) = self.by_topology(path).or_else(by_key).or_else(by_claim) {
             return answer;
         }
         if let Some(answer) = deselected::answer(self.stage, self.key, (self.old, self.new), path) {
@@ -275,13 +299,10 @@ impl Subject<'_> {
     }
 
     /// The answer of the topology controller, where the object is a Cluster with a class, a class, or a template of one.
-    fn by_topology(&self, path: &Path, by: Match) -> Option<Answer> {
+    fn by_topology(&self, path: &Path) -> Option<Answer> {
         let in_spec = path.starts_with(&["spec"]);
         match self.key.known.role {
-            Role::Cluster => {
-                let is_item = by != Match::Identity;
-                topology::of_cluster(self.stage, self.key, (self.old, self.new), path, is_item)
-            }
+            Role::Cluster => topology::of_cluster(self.stage, self.key, self.old, self.new, path),
             Role::Class if in_spec && is_computed(path) => topology::of_class(self.stage, self.key),
             Role::Class if topology::same_workers(self.old, self.new, path) => {
                 Some(Answer::known(self.stage.rules, Effect::None, RuleId::of("class/workers-order")))
@@ -333,6 +354,23 @@ impl Subject<'_> {
             |segment: &Segment| matches!(segment, Segment::Key(key) if key == "variables" || key == "jsonPatches");
         matches!(self.key.known.role, Role::Cluster | Role::Class) && path.segments().iter().any(is_free)
     }
+
+    /// Whether a field has the same value on both sides once defaults are filled in.
+    fn has_same_value(&self, path: &Path) -> bool {
+        match (path.get(self.old), path.get(self.new).filter(|_| !self.is_gone)) {
+            // What Go leaves out in a block that both sides have.
+            (None, None) => self.as_go && self.has_block_around(path),
+            (old, new) => old == new,
+        }
+    }
+
+    /// Whether the innermost block around a place that either side has is one of both.
+    fn has_block_around(&self, path: &Path) -> bool {
+        let segments = path.segments();
+        let around = (0..segments.len()).rev().map(|length| Path::from(segments[..length].to_vec()));
+        let mut sides = around.map(|block| (block.get(self.old).is_some(), block.get(self.new).is_some()));
+        sides.find(|(old, new)| *old || *new) == Some((true, true))
+    }
 }
 
 /// One place that differs.
@@ -371,8 +409,11 @@ fn is_metadata(path: &Path) -> bool {
 /// Judges every change of an updated pair; the findings of rules are handed back with the answers.
 #[must_use]
 pub(crate) fn changes(subject: &Subject<'_>, pair: &Pair) -> Vec<Answer> {
+    let old = aligned::old(subject.old, pair.changes.iter().filter_map(|change| subject.shift(change)));
+    let (beside, gone) =
+        (Subject { old: old.as_ref().unwrap_or(subject.old), ..*subject }, Subject { is_gone: true, ..*subject });
     let answer = |change: &Change| {
-        let answer = subject.answer(change);
+        let answer = if change.is_gone_item() { gone.answer(change) } else { beside.answer(change) };
         match answer.effect >= Effect::Rollout && is_reordered(change) {
             true => {
                 let because = format!("{} Both sides have the same items, in another order.", answer.because);

@@ -71,6 +71,7 @@ pub(super) fn updated(
         refusals,
         open: if pair.action == Action::Update { &admission.open } else { &[] },
         dropped: &admission.dropped,
+        is_gone: false,
         same: admission.same,
         as_go: admission.as_go,
         ..Subject::of(stage, (key, pair), (old, new), &used_by)

@@ -13,9 +13,9 @@ pub(crate) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The items of the list at a JSON pointer; none where there is no list.
+/// The items of the list at a JSON pointer; none where there is no list. A null holds the place of an item that the other side alone has.
 pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter(|item| !item.is_null())
 }
 
 /// Whole number at a JSON pointer.

@@ -12,7 +12,7 @@ pub(crate) mod gates;
 pub(crate) mod immutable;
 mod kind;
 pub(crate) mod labels;
-pub(crate) mod lists;
+
 pub(crate) mod mirror;
 pub(crate) mod openapi;
 pub(crate) mod pools;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Effect, Touches};
-use crate::object::{Key, Location, Path, Veil};
+use crate::object::{Key, Location, Path, Segment, Veil};
 use crate::tree::Value;
 
 /// What the host does to an object.
@@ -48,8 +48,10 @@ pub struct Within {
 /// One place that differs, and what that does.
 #[derive(Clone, PartialEq)]
 pub struct Change {
-    /// Place in the object, in the rendered version's names.
+    /// Place in the object, in the rendered version's names: in predicted, or in live where an item of a list goes.
     pub path: Path,
+    /// The place in live, where an item of a list on the way stands elsewhere there.
+    pub was: Option<Path>,
     /// Identity of the list item that the path goes through, for lists with keys.
     pub item: Option<String>,
     /// Value in live; `None` where there was none.
@@ -91,11 +93,26 @@ impl std::fmt::Debug for Change {
 }
 
 impl Change {
+    /// Whether it is a whole item of a list that predicted alone has: its place says nothing of live.
+    #[must_use]
+    pub(crate) fn is_new_item(&self) -> bool {
+        self.before.is_none()
+            && self.within.is_empty()
+            && matches!(self.path.segments().last(), Some(Segment::Index(_)))
+    }
+
+    /// Whether it is a whole item of a list that live alone has.
+    #[must_use]
+    pub(crate) fn is_gone_item(&self) -> bool {
+        self.after.is_none() && self.within.is_empty() && matches!(self.path.segments().last(), Some(Segment::Index(_)))
+    }
+
     /// A change that nobody has judged yet.
     #[must_use]
     pub fn unjudged(path: Path, before: Option<Value>, after: Option<Value>) -> Self {
         Self {
             path,
+            was: None,
             item: None,
             before,
             after,
@@ -185,6 +202,16 @@ impl Pair {
         match &self.sent {
             Some(sent) => (sent.live.as_ref(), sent.predicted.as_ref()),
             None => (self.live.as_ref(), self.predicted.as_ref()),
+        }
+    }
+
+    /// What the API server holds of the object itself: where it is shown beside the one whose place it takes, `live` is that other one's.
+    #[must_use]
+    pub(crate) fn held(&self) -> Option<&Value> {
+        match (&self.renamed_from, self.action) {
+            (None, _) => self.live.as_ref(),
+            (Some(_), Action::Unchanged) => self.predicted.as_ref(),
+            (Some(_), _) => None,
         }
     }
 

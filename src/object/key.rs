@@ -186,7 +186,9 @@ impl fmt::Display for Key {
 /// The keys in their order. To compare two keys looks at up to eight texts that lie far apart; here each is looked at once.
 #[must_use]
 pub(crate) fn in_order(keys: Vec<Key>) -> Vec<Key> {
-    let mut kinds: BTreeMap<(&str, &str), Vec<(Option<Early<'_>>, Early<'_>, &Key)>> = BTreeMap::new();
+    /// By namespace and name.
+    type Place<'k> = (Option<Early<'k>>, Early<'k>, &'k Key);
+    let mut kinds: BTreeMap<(&str, &str), Vec<Place<'_>>> = BTreeMap::new();
     for key in &keys {
         let place = (key.namespace.as_deref().map(Early::of), Early::of(&key.name), key);
         kinds.entry((key.group.as_str(), key.kind.as_str())).or_default().push(place);

@@ -7,7 +7,6 @@ use super::builtin::{self, BuiltIn};
 pub(crate) use super::pack::Shift;
 use super::pack::{Alike, Pack, Rule, names};
 use crate::kinds::Versions;
-use crate::kinds::lists::place_before;
 use crate::model::{Effect, Touches};
 use crate::object::{ApiVersion, Key, Path, Segment};
 use crate::tree::Value;
@@ -204,8 +203,7 @@ fn is_in_new_item(asked: &ChangedLeaf<'_>) -> bool {
     while !matches!(item.segments().last(), Some(Segment::Index(_)) | None) {
         item.pop();
     }
-    let before = || place_before(&item, (asked.old, asked.new));
-    asked.before.is_none() && !item.is_root() && before().is_none_or(|before| before.get(asked.old).is_none())
+    asked.before.is_none() && !item.is_root() && item.get(asked.old).is_none_or(Value::is_null)
 }
 
 /// Whether the new value is the name of another namespace than the object's own; an empty one is none.

@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn after(&self, key: &Key) -> Option<Arc<Value>> {
         let [_, after] = &self.shared.forms;
         self.once(after, &self.there(key), |key| match self.pair(key) {
-            Some(pair) => match (&pair.live, &pair.predicted) {
+            Some(pair) => match (pair.held(), &pair.predicted) {
                 (Some(live), Some(new)) => {
                     Some(Arc::new(self.supersets(kind(&pair.key), &pair.api_version, (live, new)).new))
                 }
@@ -74,7 +74,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn before(&self, key: &Key) -> Option<Arc<Value>> {
         let [before, _] = &self.shared.forms;
         self.once(before, &self.there(key), |key| match self.pair(key) {
-            Some(pair) => self.form(pair, pair.live.as_ref()),
+            Some(pair) => self.form(pair, pair.held()),
             None => {
                 let object = self.scene.view.get(key).object()?;
                 if object.is_kept() {
@@ -171,7 +171,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn written_before(&self, key: &Key) -> Option<Cow<'a, Value>> {
         let key = &*self.there(key);
         match self.pair(key) {
-            Some(pair) => pair.live.as_ref().map(Cow::Borrowed),
+            Some(pair) => pair.held().map(Cow::Borrowed),
             None => self.scene.before(key),
         }
     }
@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
         match self.pair(key) {
             // What a hook takes away it makes again.
             Some(pair) if is_after => pair.predicted.is_some() || pair.rule == HOOK_RECREATES.as_str(),
-            Some(pair) => pair.live.is_some(),
+            Some(pair) => pair.held().is_some(),
             None => {
                 let is_live = self.scene.view.get(key).object().is_some();
                 is_live || is_after && self.rendered(key).is_some()

@@ -354,6 +354,7 @@ pub(crate) fn judged(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value))
         same: false,
         as_go: false,
         dropped: &[],
+        is_gone: false,
     };
     (subject.worst(), assessment)
 }

@@ -18,7 +18,6 @@ use crate::judge::waiting;
 use crate::judge::waiting::pause;
 use crate::judge::waiting::side::Side;
 use crate::kinds::fields::{number, text};
-use crate::kinds::lists::place_before;
 use crate::model::{Act, Effect, Hold, Why, hold_of};
 use crate::object::{Key, Path, Segment};
 use crate::providers::typed;
@@ -129,9 +128,8 @@ fn falls(old: &Value, new: &Value, path: &Path) -> Option<bool> {
     if path.segments().last() != Some(&Segment::Key("replicas".to_owned())) {
         return None;
     }
-    let count = |side: &Value, path: &Path| path.get(side).and_then(Value::as_u64).unwrap_or(0);
-    let was = place_before(path, (old, new)).map_or(0, |path| count(old, &path));
-    Some(count(new, path) < was)
+    let count = |side: &Value| path.get(side).and_then(Value::as_u64);
+    Some(count(new).unwrap_or(0) < count(old).unwrap_or(0))
 }
 
 /// How many Machines the owner of a group has, where that is known.

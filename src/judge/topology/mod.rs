@@ -50,20 +50,13 @@ use crate::parallel;
 use crate::providers::kind;
 use crate::tree::{Value, json};
 
-/// The answer about a leaf of a Cluster, which may lie in an item of a list that comes or goes as a whole; `None` where the pack's own rule
-/// decides.
+/// The answer about a leaf of a Cluster; `None` where the pack's own rule decides.
 #[must_use]
-pub(crate) fn of_cluster(
-    stage: &Stage<'_>,
-    key: &Key,
-    (old, new): (&Value, &Value),
-    path: &Path,
-    is_item: bool,
-) -> Option<Answer> {
+pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value, path: &Path) -> Option<Answer> {
     class_of(key, old)?;
-    let by_group = || group_comes_or_goes(stage, key, old, new, path);
-    let group = is_item.then(by_group).flatten();
-    if let Some(answer) = group.or_else(|| clock::answer(stage, key, old, new, path)) {
+    if let Some(answer) =
+        group_comes_or_goes(stage, key, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
+    {
         return Some(answer);
     }
     if path.is(&["spec", "topology", "controlPlane", "replicas"])

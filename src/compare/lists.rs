@@ -1,7 +1,6 @@
 //! How the items of a list are told apart: by a key where people and controllers call them by one, else by place.
 //! The table names fields, not kinds: Cluster API uses a field name for one thing everywhere.
 
-use crate::object::{Path, Segment};
 use crate::schema::{Merge, SchemaNode, SchemaShape};
 use crate::tree::Value;
 
@@ -53,7 +52,7 @@ const KEYS: &[(&str, &[&str])] = &[
 ///
 /// A list of the table uses the keys that the table names; any other list of maps uses `name` where that works out, else
 /// the keys by which the schema merges it.
-pub(crate) fn identities(
+pub(super) fn identities(
     field: &str,
     node: Option<&SchemaNode>,
     before: &[Value],
@@ -73,38 +72,6 @@ pub(crate) fn identities(
     keys.iter().find_map(|key| both(&[key], before, after)).or_else(by_schema)
 }
 
-/// Where the old side has what stands at a place of the new side: items are found by their identity, where they have one. `None` where an
-/// item on the way is new.
-#[must_use]
-pub(crate) fn place_before(path: &Path, (old, new): (&Value, &Value)) -> Option<Path> {
-    let (mut was, mut is) = (Some(old), Some(new));
-    let mut out = Path::root();
-    let mut field = "";
-    for segment in path.segments() {
-        match segment {
-            Segment::Key(key) => {
-                (was, is) = (was.and_then(|was| was.get(key)), is.and_then(|is| is.get(key)));
-                out.push(segment.clone());
-                field = key;
-            }
-            Segment::Index(place) => {
-                let lists = was.and_then(Value::as_array).zip(is.and_then(Value::as_array));
-                let known = lists.filter(|(old, new)| old != new);
-                let before = match known.and_then(|(old, new)| identities(field, None, old, new)) {
-                    Some((had, has)) => {
-                        let name = has.get(*place)?;
-                        had.iter().position(|had| had == name)?
-                    }
-                    None => *place,
-                };
-                (was, is) = (was.and_then(|was| was.get(before)), is.and_then(|is| is.get(*place)));
-                out.push(Segment::Index(before));
-            }
-        }
-    }
-    Some(out)
-}
-
 /// The identities of both lists by these keys together; `None` where one is missing or stands twice.
 fn both(keys: &[&str], before: &[Value], after: &[Value]) -> Option<(Vec<String>, Vec<String>)> {
     Some((distinct(keys, before)?, distinct(keys, after)?))
@@ -121,25 +88,4 @@ fn distinct(keys: &[&str], items: &[Value]) -> Option<Vec<String>> {
 fn identity(keys: &[&str], item: &Value) -> Option<String> {
     let parts: Vec<&str> = keys.iter().map(|key| item.get(key).and_then(Value::as_str)).collect::<Option<_>>()?;
     Some(parts.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tree::json;
-
-    #[test]
-    fn an_item_is_found_where_it_stood_and_a_new_one_nowhere() {
-        let side = |names: &[&str]| json!({"machinePools": names.iter().map(|name| json!({"name": *name, "replicas": 1})).collect::<Vec<_>>()});
-        let at = |path: &str, old: &[&str], new: &[&str]| {
-            let path = Path::parse(path).expect("a path");
-            place_before(&path, (&side(old), &side(new))).map(|path| path.to_string())
-        };
-        let path = "machinePools[1].replicas";
-        assert_eq!(at(path, &["b"], &["a", "b"]).as_deref(), Some("machinePools[0].replicas"));
-        assert_eq!(at(path, &["b", "a"], &["a", "b"]).as_deref(), Some("machinePools[0].replicas"));
-        assert_eq!(at(path, &["a", "c"], &["a", "b"]), None);
-        assert_eq!(at(path, &["a", "b"], &["a", "b"]).as_deref(), Some(path));
-        assert_eq!(at(path, &["a", "a"], &["a", "b"]).as_deref(), Some(path), "names that stand twice tell nothing");
-    }
 }
