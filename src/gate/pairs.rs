@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::version::{After, minor, version};
 use super::{Judged, decision};
 use crate::compare::Pair;
+use crate::judge::templates_with_own_image;
+use crate::kinds::Role;
 use crate::kinds::contract::INFRASTRUCTURE;
-use crate::kinds::fields::{cluster_name, text};
+use crate::kinds::fields::{class_named, cluster_name, text};
 use crate::kinds::references::references;
 use crate::model::{Action, Decision, Effect, Reason};
 use crate::object::Key;
@@ -42,13 +44,17 @@ impl Family {
 /// A reason for each owner that a write makes or changes and that does not fit.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
-    let asked = parallel::map(judged.pairs, is_asked);
-    let owners: Vec<&Pair> =
-        judged.pairs.iter().zip(asked).filter(|(_, is_asked)| *is_asked).map(|(pair, _)| pair).collect();
-    if answer == Decision::Allow || owners.is_empty() {
+    if answer == Decision::Allow {
         return Vec::new();
     }
     let after = After::of(judged);
+    let mut out = images_of_topologies(judged, &after, answer);
+    let asked = parallel::map(judged.pairs, is_asked);
+    let owners: Vec<&Pair> =
+        judged.pairs.iter().zip(asked).filter(|(_, is_asked)| *is_asked).map(|(pair, _)| pair).collect();
+    if owners.is_empty() {
+        return out;
+    }
     let planes: BTreeMap<_, Key> = after.planes().into_iter().collect();
     let of_pair = |pair: &&Pair| -> Vec<Reason> {
         let Some(owner) = pair.predicted.as_ref() else { return Vec::new() };
@@ -59,13 +65,32 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
             foreign(&pair.key, owner).map(|what| (answer, what)),
             image(&after, &pair.key, owner).map(|what| (answer.min(Decision::Warn), what)),
         ];
-        let reason = |(answer, what)| {
-            let message = format!("{}: {what}", pair.key);
-            Reason::new("version", answer, message).with_next("rollgate explain version".to_owned()).of(&pair.key)
-        };
-        said.into_iter().flatten().map(reason).collect()
+        said.into_iter().flatten().map(|(answer, what)| reason(&pair.key, answer, &what)).collect()
     };
-    parallel::map(&owners, of_pair).into_iter().flatten().collect()
+    out.extend(parallel::map(&owners, of_pair).into_iter().flatten());
+    out
+}
+
+fn reason(key: &Key, answer: Decision, what: &str) -> Reason {
+    Reason::new("version", answer, format!("{key}: {what}")).with_next("rollgate explain version".to_owned()).of(key)
+}
+
+/// A warning for each image of a topology that is new or gets another version, where its class names one for another version and no patch
+/// writes it.
+fn images_of_topologies(judged: &Judged<'_>, after: &After<'_>, answer: Decision) -> Vec<Reason> {
+    let told = |side: &Option<Value>| Some(text(side.as_ref()?, "/spec/topology/version")?.to_owned());
+    let of_pair = |pair: &Pair| -> Vec<Reason> {
+        let version = told(&pair.predicted).filter(|new| told(&pair.live).as_ref() != Some(new));
+        let (Some(version), Some(cluster)) = (version, pair.predicted.as_ref()) else { return Vec::new() };
+        let class = class_named(&pair.key, cluster).and_then(|key| Some((after.get(&key)?, key)));
+        let Some((class, class_key)) = class.filter(|_| pair.effect != Effect::Rejected) else { return Vec::new() };
+        let templates = templates_with_own_image(&class_key, cluster, &class);
+        let said: Vec<String> =
+            templates.iter().filter_map(|template| other_image(after, template, &version)).collect();
+        said.iter().map(|what| reason(&pair.key, answer.min(Decision::Warn), what)).collect()
+    };
+    let clusters = judged.pairs.iter().filter(|pair| kind(&pair.key).role == Role::Cluster);
+    clusters.flat_map(of_pair).collect()
 }
 
 /// Whether a write makes an owner of Machines, or changes what makes its Nodes or in which version.
@@ -142,10 +167,13 @@ fn minors(name: &str) -> Vec<u64> {
 
 /// An image whose name says another minor version.
 fn image(after: &After<'_>, key: &Key, owner: &Value) -> Option<String> {
-    let told = version(key, owner)?;
+    other_image(after, &template(key, owner)?, version(key, owner)?)
+}
+
+/// What is said of a template whose image is named for another minor version than is told.
+fn other_image(after: &After<'_>, template: &Key, told: &str) -> Option<String> {
     let own = minor(told)?;
-    let template = template(key, owner)?;
-    let names = image_texts(&template, &*after.get(&template)?);
+    let names = image_texts(template, &*after.get(template)?);
     let said: Vec<u64> = names.iter().flat_map(|name| minors(name)).collect();
     let other = said.first().filter(|_| !said.contains(&own))?;
     Some(format!("its version is {told}, but the image of {template} is named for v1.{other}"))

@@ -53,7 +53,11 @@ impl<'j> Smaller<'j> {
         let count = match rollout.effect {
             Effect::Scale => rollout.machines.unwrap_or(u64::MAX),
             Effect::Rollout => {
-                let before = number(&live_owner(judged, &rollout.owner)?, "/spec/replicas").unwrap_or(1);
+                // A render does not show what a topology made: then those that are replaced are all that is known.
+                let before = match live_owner(judged, &rollout.owner) {
+                    Some(owner) => number(&owner, "/spec/replicas").unwrap_or(1),
+                    None => rollout.machines?,
+                };
                 before.checked_sub(rollout.replicas?).filter(|fewer| *fewer > 0)?
             }
             _ => return None,

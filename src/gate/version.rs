@@ -10,7 +10,7 @@ use super::{Judged, decision};
 use crate::compare::{Action, Pair};
 use crate::kinds::Role;
 use crate::kinds::contract::{CLUSTER, MACHINE_DEPLOYMENT, MACHINE_POOL};
-use crate::kinds::fields::{cluster_name, target, text, wanted};
+use crate::kinds::fields::{class_named, cluster_name, list, target, text, wanted};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::Key;
 use crate::providers::kind;
@@ -23,12 +23,17 @@ type Home = (Option<String>, String);
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
     let changed: Vec<&Pair> = judged.pairs.iter().filter(|pair| moves(pair)).collect();
-    if answer == Decision::Allow || changed.is_empty() {
+    if answer == Decision::Allow {
         return Vec::new();
     }
-    let mut out: Vec<Reason> = changed.iter().filter_map(|pair| step(pair, answer)).collect();
-    let touched: BTreeSet<&Key> = changed.iter().map(|pair| &pair.key).collect();
     let after = After::of(judged);
+    let of_topologies = judged.pairs.iter().filter_map(|pair| step_of_topology(judged, &after, pair, answer));
+    let mut out: Vec<Reason> = of_topologies.collect();
+    if changed.is_empty() {
+        return out;
+    }
+    out.extend(changed.iter().filter_map(|pair| step(pair, answer)));
+    let touched: BTreeSet<&Key> = changed.iter().map(|pair| &pair.key).collect();
     let workers = after.workers();
     for (home, plane) in after.planes() {
         let group = workers.get(&home).map(Vec::as_slice).unwrap_or_default();
@@ -59,14 +64,46 @@ fn step(pair: &Pair, answer: Decision) -> Option<Reason> {
         return None;
     }
     let (old, new) = (version(&pair.key, pair.live.as_ref()?)?, version(&pair.key, pair.predicted.as_ref()?)?);
+    wrong(&pair.key, (old, new), true, answer)
+}
+
+/// What is wrong with the step of the control plane of a topology, which its webhook lets through where an annotation switches its check
+/// off. Where the class lists versions or has an extension, the topology controller goes through those between.
+fn step_of_topology(judged: &Judged<'_>, after: &After<'_>, pair: &Pair, answer: Decision) -> Option<Reason> {
+    const VERSION: &str = "/spec/topology/version";
+    if kind(&pair.key).role != Role::Cluster || pair.effect == Effect::Rejected {
+        return None;
+    }
+    let (cluster, new) = (pair.live.as_ref()?, pair.predicted.as_ref()?);
+    let (was, is) = (text(cluster, VERSION)?, text(new, VERSION)?);
+    if was == is {
+        return None;
+    }
+    let reference = cluster.pointer("/spec/controlPlaneRef");
+    let plane = reference.and_then(|reference| target(reference, pair.key.namespace.as_deref()));
+    let plane = plane.and_then(|plane| Some((judged.view.get(&plane).object()?.value().ok()?, plane)));
+    // An upgrade may not have reached it yet.
+    let has = plane.as_ref().and_then(|(value, key)| version(key, value)).unwrap_or(was);
+    let class = class_named(&pair.key, new).and_then(|class| after.get(&class));
+    let has_way = class.is_some_and(|class| {
+        list(&class, "/spec/kubernetesVersions").next().is_some()
+            || text(&class, "/spec/upgrade/external/generateUpgradePlanExtension").is_some()
+    });
+    wrong(&pair.key, (has, is), !has_way, answer)
+}
+
+/// What is wrong with a step from one version to the next.
+fn wrong(key: &Key, (old, new): (&str, &str), is_one_step: bool, answer: Decision) -> Option<Reason> {
     let (was, is) = (minor(old)?, minor(new)?);
     let fault = match () {
-        () if is > was + 1 => format!("skips {}; upgrade to each minor version in turn", skipped(was, is)),
+        () if is > was + 1 && is_one_step => {
+            format!("skips {}; upgrade to each minor version in turn", skipped(was, is))
+        }
         () if is < was => "goes back, which no control plane supports".to_owned(),
         () => return None,
     };
-    let message = format!("{}: {old} -> {new} {fault}", pair.key);
-    Some(Reason::new("version", answer, message).with_next("rollgate explain version".to_owned()).of(&pair.key))
+    let message = format!("{key}: {old} -> {new} {fault}");
+    Some(Reason::new("version", answer, message).with_next("rollgate explain version".to_owned()).of(key))
 }
 
 /// The minor versions between two.

@@ -6,6 +6,8 @@ use super::outcome::Outcome;
 use super::replicas;
 use super::selector;
 use super::stage::Stage;
+use super::taken_key;
+use super::topology;
 use super::verdict::Answer;
 use super::waiting::{self, adoption};
 use crate::apiserver::admission::Admission;
@@ -52,6 +54,7 @@ pub(super) fn created(
         );
     }
     let doubt = remediates(stage, key, new).or_else(|| dangles(stage, key, new));
+    let doubt = doubt.or_else(|| topology::of_new(stage, key, new)).or_else(|| taken_key::of_new(stage, key, new));
     if let Some(answer) = doubt.or_else(|| selector::runs_away(stage, key, new)) {
         return Outcome::whole(pair, &answer);
     }

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::compare::{Action, Pair};
 use crate::judge::stage::Stage;
+use crate::judge::topology;
 use crate::kinds::Role;
-use crate::kinds::contract::{INFRASTRUCTURE, SECRET, is_infrastructure};
+use crate::kinds::contract::{INFRASTRUCTURE, SECRET, cluster, is_infrastructure};
+use crate::kinds::fields::{class_named, cluster_name};
 use crate::kinds::references::{Reference, named, references};
 use crate::model::Finding;
-use crate::object::Key;
+use crate::object::{Key, Path};
 use crate::parallel;
 use crate::providers::{kind, kind_of};
 use crate::tree::Value;
@@ -40,7 +42,10 @@ fn of_pair(stage: &Stage<'_>, pair: &Pair) -> Vec<Finding> {
             reference.namespace.clone().or_else(|| pair.key.namespace.clone()),
             &reference.name,
         );
-        if is_new && !target.group.is_empty() && stage.written_after(&target).is_none() {
+        // Another release may hold what a Cluster is made of.
+        let is_missing =
+            if owner == Role::Cluster { is_missing(stage, &target) } else { stage.written_after(&target).is_none() };
+        if is_new && is_missing && !target.group.is_empty() {
             let message = format!(
                 "{} refers to {target} at {}, which is neither in this release nor among what was read: without it no Machine can be made",
                 pair.key, reference.path
@@ -48,8 +53,53 @@ fn of_pair(stage: &Stage<'_>, pair: &Pair) -> Vec<Finding> {
             out.push(Finding::new("dangling-reference", pair.key.clone(), message).at(&reference.path));
         }
     }
+    out.extend(homeless(stage, pair, predicted));
     out.extend(of_infrastructure(stage, pair, predicted));
     out
+}
+
+/// Whether an object is neither written nor among what was read, where somebody looked for it. An old render shows its own release alone.
+fn is_missing(stage: &Stage<'_>, key: &Key) -> bool {
+    let is_looked_for = match stage.scene.world.coverage {
+        // Who dumps a cluster often leaves kinds out.
+        Coverage::Whole => {
+            let is_shown =
+                stage.pairs_of_kind(&key.kind).next().is_some() || stage.scene.view.of_kind(&key.kind).next().is_some();
+            is_shown && !stage.is_of_renders()
+        }
+        Coverage::Asked(_) => stage.is_absent(key),
+    };
+    is_looked_for && stage.written_after(key).is_none()
+}
+
+/// The findings about new owners of workers whose Cluster is not there, and about a new Cluster whose class, or a template of that, is not.
+fn homeless(stage: &Stage<'_>, pair: &Pair, predicted: &Value) -> Vec<Finding> {
+    if pair.action != Action::Create {
+        return Vec::new();
+    }
+    let role = kind(&pair.key).role;
+    let (homes, path, why) = if role == Role::Cluster {
+        let Some(class_key) = class_named(&pair.key, predicted) else { return Vec::new() };
+        let templates = stage.written_after(&class_key).map(|class| topology::templates(&class_key, &class));
+        (templates.unwrap_or_else(|| vec![class_key]), ["spec", "topology"], "nothing of the cluster is made")
+    } else if role.is_workers() {
+        let Some(name) = cluster_name(predicted) else { return Vec::new() };
+        (vec![cluster(pair.key.namespace.as_deref(), name)], ["spec", "clusterName"], "no Machine can be made")
+    } else {
+        return Vec::new();
+    };
+    let path = path.into_iter().fold(Path::root(), |path, key| path.key(key));
+    let missing: BTreeSet<Key> = homes.into_iter().filter(|home| is_missing(stage, home)).collect();
+    missing
+        .into_iter()
+        .map(|home| {
+            let message = format!(
+                "{} needs {home} ({path}), which is neither in this release nor among what was read: without it {why}",
+                pair.key
+            );
+            Finding::new("dangling-reference", pair.key.clone(), message).at(&path)
+        })
+        .collect()
 }
 
 /// The findings about Secrets and identities that an object of infrastructure names anew and that are known not to be there: its provider
@@ -93,9 +143,14 @@ fn of_infrastructure(stage: &Stage<'_>, pair: &Pair, predicted: &Value) -> Vec<F
         .collect()
 }
 
-/// Whether Machines are made of what a reference means: a template, or the config and the infrastructure of a pool (cluster-api
-/// `core/reconcilers/machinepool/machinepool_controller_phases.go` reconcileExternal, v1.14).
+/// Whether Machines are made of what a reference means: a template, the config and the infrastructure of a pool (cluster-api
+/// `core/reconcilers/machinepool/machinepool_controller_phases.go` reconcileExternal, v1.14), or the control plane and the infrastructure of
+/// a Cluster, for which its controller waits (`core/reconcilers/cluster/cluster_controller_phases.go` reconcileExternal).
 fn is_made_of(owner: Role, reference: &Reference) -> bool {
     let role = kind_of(reference.group.as_deref().unwrap_or_default(), &reference.kind).role;
-    role == Role::Template || owner == Role::Pool && matches!(role, Role::Config | Role::InfraPool)
+    match owner {
+        Role::Pool => matches!(role, Role::Template | Role::Config | Role::InfraPool),
+        Role::Cluster => matches!(role, Role::Template | Role::ControlPlane | Role::InfraCluster),
+        _ => role == Role::Template,
+    }
 }

@@ -42,6 +42,7 @@ pub(crate) mod why;
 pub use classify::classify;
 pub(crate) use once::Once;
 pub(crate) use topology::made::patched as patched_templates;
+pub(crate) use topology::templates_with_own_image;
 pub(crate) use waiting::hosts;
 
 pub use scene::Scene;

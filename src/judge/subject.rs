@@ -244,7 +244,7 @@ impl Subject<'_> {
         if is_empty(before) && is_empty(after) && !may_differ && !rules.empty_counts(self.key, path) {
             return Answer::known(rules, Effect::None, RuleId::of("schema/same-value"));
         }
-        let by_key = || taken_key::answer(self.stage, self.key, path, after);
+        let by_key = || taken_key::answer(self.stage, self.key, path, self.new, after);
         let by_claim = || claimed::answer(self.stage, self.key, self.new, path);
         if let Some(answer) = self.by_topology(path).or_else(by_key).or_else(by_claim) {
             return answer;

@@ -1,6 +1,6 @@
 //! The fields that all kinds share by contract, read by name of what they mean (as CAPI's own `internal/contract` does).
 
-use super::contract::{self, CLUSTER, CLUSTER_NAME, PAUSED};
+use super::contract::{self, CLUSTER, CLUSTER_CLASS, CLUSTER_NAME, CORE, PAUSED};
 use crate::object::{ApiVersion, Key, Object, go_seconds, is_deleting};
 use crate::tree::{Map, Value, json};
 
@@ -119,6 +119,16 @@ pub(crate) fn is_going(key: &Key, object: &Value, is_deleted: impl Fn(&Key) -> b
     is_deleting(object)
         || controller(key, object).is_some_and(|owner| is_deleted(&owner))
         || cluster().is_some_and(|cluster| is_deleted(&cluster))
+}
+
+/// The key of the class that a Cluster names, in the words of either version.
+#[must_use]
+pub(crate) fn class_named(key: &Key, cluster: &Value) -> Option<Key> {
+    let topology = cluster.pointer("/spec/topology")?;
+    let name = text(topology, "/classRef/name").or_else(|| text(topology, "/class"))?;
+    let namespace = text(topology, "/classRef/namespace").or_else(|| text(topology, "/classNamespace"));
+    let namespace = namespace.map(str::to_owned).or_else(|| key.namespace.clone());
+    Some(Key::of(CORE, CLUSTER_CLASS, namespace, name))
 }
 
 /// The name of the Cluster that an object says it belongs to: by its spec, its owner or its label.

@@ -196,6 +196,29 @@ pub struct Sent {
 }
 
 impl Pair {
+    /// A pair without content.
+    #[must_use]
+    pub(crate) fn of(key: Key, api_version: String, action: Action) -> Self {
+        Self {
+            key,
+            api_version,
+            action,
+            live: None,
+            predicted: None,
+            sent: None,
+            renamed_from: None,
+            takes_over: false,
+            changes: Vec::new(),
+            effect: Effect::None,
+            waits: None,
+            basis: None,
+            rule: String::new(),
+            because: String::new(),
+            line: 0,
+            at: None,
+        }
+    }
+
     /// Both sides as they were read and sent.
     #[must_use]
     pub fn sent(&self) -> (Option<&Value>, Option<&Value>) {

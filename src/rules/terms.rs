@@ -236,8 +236,8 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     finding(
         "dangling-reference",
-        "An object refers to a template that is neither in the release nor among what was read; without it no Machine can be made.",
-        "Render the template too, or correct the name.",
+        "An object refers to a template, or a Cluster to its control plane, infrastructure or class, that is neither in the release nor among what was read; without it no Machine can be made.",
+        "Render that too, or correct the name.",
     ),
     finding(
         "half-applied",

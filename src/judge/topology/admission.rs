@@ -6,7 +6,8 @@ mod order;
 mod versions;
 
 use self::order::{class_when_written, cluster_when_written, is_by_alphabet};
-use self::versions::{OF_VERSION, VERSION, VERSIONS, parse, unlisted, version, versions_of_class};
+use self::versions::{OF_VERSION, unlisted, version, versions_of_class};
+pub(super) use self::versions::{VERSION, VERSIONS, parse};
 use crate::compare::Action;
 use crate::judge::stage::Stage;
 use crate::judge::topology::blueprint::class_of;

@@ -1,10 +1,13 @@
 //! What a class is made of, in whichever API version it was written: its templates, and which group of a cluster uses which.
 //! Read beside `exp/topology/scope/blueprint.go` of Cluster API 1.14 and the conversion of ClusterClass from v1beta1.
 
+use crate::judge::topology::patches::may_write;
+use crate::judge::topology::queue::all_deferred;
 use crate::judge::topology::values::list;
 use crate::kinds::contract::{CLUSTER_CLASS, CORE};
 use crate::kinds::fields::text;
 use crate::object::{Key, Path};
+use crate::providers::kind;
 use crate::tree::Value;
 
 /// A control plane, a MachineDeployment or a pool of a topology.
@@ -89,7 +92,7 @@ pub(crate) fn same_workers(old: &Value, new: &Value, path: &Path) -> bool {
 /// Every template that a class names, used by a cluster or not: the topology controller reads them all before it does anything
 /// (`core/reconcilers/topology/cluster/blueprint.go` getBlueprint of Cluster API 1.14).
 #[must_use]
-pub(super) fn templates(class_key: &Key, class: &Value) -> Vec<Key> {
+pub(crate) fn templates(class_key: &Key, class: &Value) -> Vec<Key> {
     let own = ["/spec/infrastructure", "/spec/controlPlane", "/spec/controlPlane/machineInfrastructure"];
     let workers = ["/spec/workers/machineDeployments", "/spec/workers/machinePools"];
     let of_workers = workers
@@ -138,6 +141,23 @@ pub(crate) fn parts(cluster: &Value, class: &Value) -> Vec<ClassPart> {
             }
         }
     }
+    out
+}
+
+/// The templates of the Machines of a Cluster that get its version and an image that no patch of its class writes.
+#[must_use]
+pub(crate) fn templates_with_own_image(class_key: &Key, cluster: &Value, class: &Value) -> Vec<Key> {
+    let deferred = all_deferred(cluster);
+    let of_machines = parts(cluster, class).into_iter().filter(|part| part.slot == "infrastructure");
+    let versioned = of_machines.filter(|part| !deferred.contains(&(part.group.word, part.group.name.as_str())));
+    let mut out: Vec<Key> = versioned
+        .filter_map(|part| {
+            let template = part.key(class_key);
+            (!may_write(class, &part, kind(&template).images)).then_some(template)
+        })
+        .collect();
+    out.sort();
+    out.dedup();
     out
 }
 

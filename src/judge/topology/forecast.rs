@@ -17,6 +17,7 @@ use crate::judge::topology::patches::Patched;
 use crate::judge::topology::plane;
 use crate::judge::topology::referenced;
 use crate::judge::topology::stop;
+use crate::judge::topology::stuck;
 use crate::judge::topology::values;
 use crate::judge::topology::weight;
 use crate::judge::verdict::Answer;
@@ -35,6 +36,9 @@ use crate::tree::{Value, json};
 /// Rule of workers whose template is made anew under another name.
 const ROTATED: RuleId = RuleId::of("topology/template-rotated");
 
+/// Where a topology says how many Machines its control plane has.
+pub(super) const PLANE_REPLICAS: &str = "/spec/topology/controlPlane/replicas";
+
 /// One side of a cluster with a topology.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Side<'v> {
@@ -51,7 +55,7 @@ pub(crate) struct Side<'v> {
 /// What becomes of one part of a cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Fate {
-    /// `controlPlane`, `machineDeployment`, `machinePool`, or `cluster` for its infrastructure.
+    /// `controlPlane`, `machineDeployment`, `machinePool`, `cluster` for its infrastructure, or `topology` for all of it.
     pub(crate) word: &'static str,
     /// Name of the group in the topology.
     pub(crate) name: String,
@@ -74,6 +78,7 @@ impl Fate {
         match self.word {
             "controlPlane" => "the control plane".to_owned(),
             "cluster" => "the infrastructure of the cluster".to_owned(),
+            "topology" => "the whole topology".to_owned(),
             "machinePool" => format!("machine pool {}", self.name),
             _ => format!("worker group {}", self.name),
         }
@@ -81,7 +86,7 @@ impl Fate {
 }
 
 /// What a part comes out as.
-enum Made {
+pub(super) enum Made {
     /// With patches.
     Known(Patched),
     /// Its template could not be read; with all that its patches may read.
@@ -95,7 +100,7 @@ pub(crate) fn forecast(stage: &Stage<'_>, cluster: &Key, before: Side<'_>, after
     let mut out = Vec::new();
     for (id, (part, made)) in &new {
         let Some((old_part, old_made)) = old.get(id) else { continue };
-        let found = fate(stage, (cluster, before.cluster), (old_part, old_made), (part, made));
+        let found = fate(stage, (cluster, before.cluster, after.cluster), (old_part, old_made), (part, made));
         let stays =
             |answer: &Answer| answer.rule == ROTATED.as_str() && is_in_use(stage, (cluster, before), after, part, made);
         if let Some((answer, weight)) = found.filter(|(answer, _)| !stays(answer)) {
@@ -144,14 +149,17 @@ fn is_in_use(
 }
 
 /// The parts of one side.
-fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'static str), (ClassPart, Made)> {
+pub(super) fn make(
+    stage: &Stage<'_>,
+    side: Side<'_>,
+) -> BTreeMap<(&'static str, String, &'static str), (ClassPart, Made)> {
     let global = values::of_cluster(side.cluster, side.class);
     let made = |part: &ClassPart| {
         let key = part.key(side.class_key);
         let template = referenced::template(stage, part, &key, side.after);
         let values = values::of_group(side.cluster, side.class, &global, &part.group);
         match template {
-            Some(template) => Made::Known(patches::apply(&template, part, side.class, &values)),
+            Some(template) => Made::Known(patches::apply(&template, part, side.class, &values, &stage.versions)),
             None => Made::Unread(key, patches::inputs(part, side.class, &values)),
         }
     };
@@ -161,7 +169,7 @@ fn make(stage: &Stage<'_>, side: Side<'_>) -> BTreeMap<(&'static str, String, &'
 /// What becomes of one part, with what that weighs where the part was read; `None` where it stays the same.
 fn fate(
     stage: &Stage<'_>,
-    cluster: (&Key, &Value),
+    cluster: (&Key, &Value, &Value),
     (old_part, old): (&ClassPart, &Made),
     (part, new): (&ClassPart, &Made),
 ) -> Option<(Answer, Option<Box<Rollout>>)> {
@@ -203,6 +211,9 @@ fn fate(
     }
     let (before, after) = (normal(stage, old_part, &old.spec), normal(stage, part, &new.spec));
     let differs = before != after || kind(old_part) != kind(part);
+    if let Some(answer) = stuck::refused_anew(stage, (cluster.0, cluster.2), part, (old, new), differs) {
+        return told(answer);
+    }
     if differs && part.role == Role::Rotated {
         let at = diff::places(Some(&before), Some(&after), &Path::root());
         let place = at.first().map(ToString::to_string).unwrap_or_default();
@@ -279,12 +290,12 @@ pub(super) fn superset_of(stage: &Stage<'_>, (kind, api_version): (&str, &str), 
 /// judged with its Machines.
 fn in_place(
     stage: &Stage<'_>,
-    (cluster, value): (&Key, &Value),
+    (cluster, value, new_value): (&Key, &Value, &Value),
     part: &ClassPart,
     (before, after): (&Value, &Value),
 ) -> (Answer, Option<Box<Rollout>>) {
     if part.role == Role::ControlPlane
-        && let Some((key, sides)) = plane::in_use(stage, (cluster, value), part, (before, after))
+        && let Some((key, sides)) = plane::in_use(stage, (cluster, value, new_value), part, (before, after))
     {
         let (answer, assessment) = judged(stage, &key, (&sides.old, &sides.new));
         let weight = assessment.filter(|_| answer.effect == Effect::Rollout);
@@ -293,7 +304,9 @@ fn in_place(
     }
     let key = made_key(cluster, part);
     let version = text(value, "/spec/topology/version");
-    let object = |spec: &Value| made_object(&key, part, spec, version, 3);
+    // A control plane without a number was made with the usual one, or is scaled by somebody else.
+    let replicas = number(new_value, PLANE_REPLICAS).unwrap_or(3);
+    let object = |spec: &Value| made_object(&key, part, spec, version, replicas);
     let (old, new) = (object(before), object(after));
     (judged(stage, &key, (&old, &new)).0, None)
 }

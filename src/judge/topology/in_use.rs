@@ -81,7 +81,7 @@ pub(super) fn drifts(
             (_, InUse::Unread(used)) => unknown(format!("{used} could not be read, so what waits for it is not known")),
             (Some(template), have) => {
                 let values = values::of_group(cluster, &class, &global, &part.group);
-                compare(side, &part, &patches::apply(template, &part, &class, &values), have)?
+                compare(side, &part, &patches::apply(template, &part, &class, &values, &stage.versions), have)?
             }
         };
         // A template that nobody ever edited is as it was when the workers got theirs, unless variables or patches changed.

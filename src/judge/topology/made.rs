@@ -24,7 +24,7 @@ pub(crate) fn patched(
         let wanted = part.reference.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let template = referenced::stored(Cow::Owned(read(&key)?), wanted)?.into_owned();
         let values = values::of_group(cluster, class, &global, &part.group);
-        let patched = patches::apply(&template, &part, class, &values);
+        let patched = patches::apply(&template, &part, class, &values, versions);
         // A patch that fails stops the topology controller, which then makes nothing of the template.
         let spec = if patched.broken.is_some() { patches::spec_of(&template) } else { patched.spec };
         Some((key.kind.clone(), json!({"spec": spec})))

@@ -15,12 +15,14 @@ pub(crate) mod made;
 mod metadata;
 mod patches;
 pub(crate) mod pending;
+mod plan;
 mod plane;
 mod queue;
 mod referenced;
 mod settings;
 mod stop;
 mod strategy;
+mod stuck;
 pub(crate) mod unread;
 mod values;
 mod variables;
@@ -33,12 +35,13 @@ use crate::hashed::{HashMap, HashSet};
 use crate::host::ServerSaid;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
-pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers};
+pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers, templates, templates_with_own_image};
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{Holds, back};
 pub(crate) use crate::judge::topology::metadata::{change as change_metadata, hand_down};
 pub(crate) use crate::judge::topology::stop::is_stopped;
+pub(crate) use crate::judge::topology::stuck::of_new;
 pub(crate) use crate::judge::topology::weight::rollouts;
 use crate::judge::verdict::Answer;
 use crate::kinds::Role;
@@ -56,6 +59,11 @@ pub(crate) fn of_cluster(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value,
     class_of(key, old)?;
     if let Some(answer) =
         group_comes_or_goes(stage, key, old, new, path).or_else(|| clock::answer(stage, key, old, new, path))
+    {
+        return Some(answer);
+    }
+    if path.is(&["spec", "topology", "version"])
+        && let Some(answer) = plan::answer(stage, key, old, new)
     {
         return Some(answer);
     }
@@ -190,6 +198,8 @@ fn member(stage: &Stage<'_>, cluster: &Key) -> Option<Member> {
             vec![maybe_stored(stage, cluster, name)]
         };
     }
+    let stop = stop::comes(stage, cluster, (&old.0, &new.0));
+    fates.extend(stop.map(|answer| Fate::new("topology", "", answer)));
     Some(Member { key: cluster.clone(), old: old.0, fates })
 }
 

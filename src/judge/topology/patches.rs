@@ -8,8 +8,10 @@ use crate::gotemplate::Trouble;
 use crate::gotemplate::Values;
 use crate::judge::topology::blueprint::{ClassPart, Role};
 use crate::judge::topology::values::{list, look_up};
+use crate::kinds::Versions;
 use crate::kinds::contract::CONVERSION_DATA;
 use crate::kinds::fields::{annotation, text};
+use crate::providers::core::changes::PATCHED_METADATA;
 use crate::tree::{Map, Value, json};
 
 /// What patches made of one template.
@@ -39,7 +41,13 @@ pub(crate) fn spec_of(template: &Value) -> Value {
 
 /// Applies the patches of a class to a template that was read in the version of its reference.
 #[must_use]
-pub(crate) fn apply(template: &Value, part: &ClassPart, class: &Value, values: &Values) -> Patched {
+pub(crate) fn apply(
+    template: &Value,
+    part: &ClassPart,
+    class: &Value,
+    values: &Values,
+    versions: &Versions,
+) -> Patched {
     let mut object = json!({"spec": spec_of(template)});
     let mut out = Patched { spec: Value::Null, opaque: Vec::new(), broken: None };
     for patch in list(class, "/spec/patches") {
@@ -74,7 +82,8 @@ pub(crate) fn apply(template: &Value, part: &ClassPart, class: &Value, values: &
             }
         }
     }
-    out.spec = taken_back(spec_of(template), object["spec"].take(), part.role);
+    let parts: &[&str] = if versions.has(&PATCHED_METADATA) { &["spec", "metadata"] } else { &["spec"] };
+    out.spec = taken_back(spec_of(template), object["spec"].take(), part.role, parts);
     out
 }
 
@@ -87,9 +96,8 @@ const PRESERVED: [&str; 5] = [
     "/template/spec/version",
 ];
 
-/// A spec with what is taken over of a patched one (`patch.go` patchTemplate): the content of the template and its metadata, no field
-/// beside them.
-fn taken_back(own: Value, mut patched: Value, role: Role) -> Value {
+/// A spec with what is taken over of a patched one (`patch.go` patchTemplate): these parts of its template, no field beside them.
+fn taken_back(own: Value, mut patched: Value, role: Role, parts: &[&str]) -> Value {
     if role == Role::ControlPlane {
         for pointer in PRESERVED {
             let (own, patched) = (own.pointer(pointer), patched.pointer_mut(pointer));
@@ -103,9 +111,9 @@ fn taken_back(own: Value, mut patched: Value, role: Role) -> Value {
     let Some(own) = out.as_object_mut().map(|map| map.entry("template").or_insert_with(|| json!({}))) else {
         return out;
     };
-    for key in ["spec", "metadata"] {
+    for key in parts {
         match (template.get_mut(key).map(Value::take), own.as_object_mut()) {
-            (Some(value), Some(own)) => drop(own.insert(key.to_owned(), value)),
+            (Some(value), Some(own)) => drop(own.insert((*key).to_owned(), value)),
             (None, Some(own)) => drop(own.shift_remove(key)),
             (_, None) => {}
         }
@@ -172,6 +180,23 @@ fn selects(definition: &Value, part: &ClassPart) -> bool {
         (_, "machineDeployment") => named("machineDeploymentClass"),
         _ => named("machinePoolClass"),
     }
+}
+
+/// Whether a patch of a class may write at or around one of these places of a template.
+pub(super) fn may_write(class: &Value, part: &ClassPart, places: &[&str]) -> bool {
+    let pointers: Vec<String> = places.iter().map(|place| format!("/{}", place.replace('.', "/"))).collect();
+    let covers =
+        |one: &str, other: &str| other.strip_prefix(one).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let touches = |operation: &Value| {
+        let path = text(operation, "/path").unwrap_or_default();
+        pointers.iter().any(|pointer| covers(path, pointer) || covers(pointer, path))
+    };
+    list(class, "/spec/patches").any(|patch| {
+        patch.get("external").is_some_and(|external| !external.is_null())
+            || list(patch, "/definitions")
+                .filter(|definition| selects(definition, part))
+                .any(|definition| list(definition, "/jsonPatches").any(touches))
+    })
 }
 
 /// Whether the name of a class of workers matches, with a `*` at one end.

@@ -3,13 +3,13 @@
 //! Read beside `core/reconcilers/topology/cluster/reconcile_state.go` (reconcileControlPlane) of Cluster API 1.14.
 
 use super::blueprint::ClassPart;
-use super::forecast::normal_spec;
+use super::forecast::{PLANE_REPLICAS, normal_spec};
 use super::weight::owner;
 use crate::apiserver::admission::Sides;
 use crate::judge::stage::Stage;
 use crate::kinds::contract::made_by;
 use crate::kinds::diff;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{number, text};
 use crate::object::{Key, Path, Segment};
 use crate::providers::kind;
 use crate::tree::{Value, json};
@@ -18,7 +18,7 @@ use crate::tree::{Value, json};
 /// holds something else than the class said: then nobody knows what the controller leaves of that.
 pub(super) fn in_use(
     stage: &Stage<'_>,
-    (cluster_key, cluster): (&Key, &Value),
+    (cluster_key, cluster, new_cluster): (&Key, &Value, &Value),
     part: &ClassPart,
     (before, after): (&Value, &Value),
 ) -> Option<(Key, Sides)> {
@@ -41,6 +41,11 @@ pub(super) fn in_use(
             return None;
         }
         put(&mut new, &below_template(&place)?, said)?;
+    }
+    // Both are written in one patch.
+    let replicas = number(new_cluster, PLANE_REPLICAS).filter(|is| number(cluster, PLANE_REPLICAS) != Some(*is));
+    if let Some(replicas) = replicas {
+        put(&mut new, &Path::root().key("spec").key("replicas"), Some(&json!(replicas)))?;
     }
     Some((key, Sides { old, new }))
 }

@@ -7,10 +7,11 @@ use super::blueprint::{class_of, templates};
 use super::values::list;
 use super::variables;
 use crate::judge::stage::Stage;
+use crate::judge::verdict::Answer;
 use crate::judge::waiting::pause::{self, annotation_path};
 use crate::judge::waiting::side::Side;
 use crate::kinds::fields::{number, text};
-use crate::model::{Hold, Places, Why};
+use crate::model::{Effect, Hold, Places, RuleId, Why};
 use crate::object::{Key, Path};
 use crate::tree::Value;
 
@@ -50,6 +51,26 @@ pub(super) fn hold(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -
         !is_changed(stage, key) && missing.all(|(missing, _)| before.is_missing(missing))
     };
     lacking(after, key, new).into_iter().find(|stop| !stop.hides || stopped_before(stop) || is_new(stop)).map(hold)
+}
+
+/// The answer about a class that no longer takes the variables of a Cluster: at each look the topology controller holds the stored values
+/// against the class as it is by then, and stops there (DefaultAndValidateVariables). A pause comes before that.
+pub(super) fn comes(stage: &Stage<'_>, key: &Key, (old, new): (&Value, &Value)) -> Option<Answer> {
+    let [before, after] = Side::both(stage);
+    let of = |side: Side<'_>, cluster: &Value| {
+        let class_key = class_of(key, cluster)?;
+        let class = side.get(&class_key)?;
+        of_variables(key, cluster, (&class_key, &class))
+    };
+    let stop = of(after, new).filter(|_| paused(after, key, new).is_none())?;
+    let stopped_before = paused(before, key, old).is_some() || of(before, old).is_some();
+    let because = format!(
+        "{}: the topology controller stops for it, and no rollout, number, group or health check of it comes any more until the class or the \
+         cluster is mended",
+        stop.says
+    );
+    let answer = Answer::known(stage.rules, Effect::Unknown, RuleId::of("class/variables-stop"));
+    (!stopped_before).then(|| answer.saying(because))
 }
 
 /// Whether the topology controller writes nothing for a Cluster as it is on one side, since something that the Cluster is made of is
@@ -110,9 +131,14 @@ fn lacking(side: Side<'_>, key: &Key, cluster: &Value) -> Vec<Stop> {
     if is_stale(side, key, (&class_key, &class)) {
         return vec![of_class(class_key)];
     }
-    let variables = unset(key, cluster, (&class_key, &class)).or_else(|| unfit(key, cluster, (&class_key, &class)));
+    let variables = of_variables(key, cluster, (&class_key, &class));
     let missing = templates(&class_key, &class).into_iter().filter(|template| side.is_missing(template));
     variables.into_iter().chain(missing.map(arrived)).collect()
+}
+
+/// The stop by variables.
+fn of_variables(key: &Key, cluster: &Value, class: (&Key, &Value)) -> Option<Stop> {
+    unset(key, cluster, class).or_else(|| unfit(key, cluster, class))
 }
 
 /// The stop by a required variable that has no value.

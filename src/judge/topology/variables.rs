@@ -92,29 +92,27 @@ struct Definition<'v> {
     schema: &'v Value,
 }
 
-/// The variables that a class defines: as its controller says, which asked extensions too, else as it is written.
+/// Who defines a variable that stands in the class itself, as its controller calls it.
+const INLINE: &str = "inline";
+
+/// The variables that a class defines: those that are written in it, and those of extensions, which only its controller says.
 fn definitions(class: &Value) -> Vec<Definition<'_>> {
-    let of = |name: &'_ Value, from: &'_ Value| -> Option<(String, bool)> {
-        Some((text(name, "/name")?.to_owned(), from.get("required") == Some(&Value::Bool(true))))
-    };
-    let mut out = Vec::new();
-    for told in list(class, "/status/variables") {
-        let Some(first) = told.pointer("/definitions/0") else { continue };
-        if let (Some((_, is_required)), Some(name)) = (of(told, first), text(told, "/name")) {
-            let schema = first.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
-            out.push(Definition { name, is_required, schema });
-        }
-    }
-    if !out.is_empty() {
-        return out;
-    }
-    for told in list(class, "/spec/variables") {
-        if let (Some((_, is_required)), Some(name)) = (of(told, told), text(told, "/name")) {
-            let schema = told.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null);
-            out.push(Definition { name, is_required, schema });
-        }
-    }
-    out
+    let written: Vec<(&str, &Value)> =
+        list(class, "/spec/variables").filter_map(|told| Some((text(told, "/name")?, told))).collect();
+    let is_written = |name: &str| written.iter().any(|(own, _)| *own == name);
+    let others = list(class, "/status/variables").filter_map(|told| {
+        let name = text(told, "/name").filter(|name| !is_written(name))?;
+        // What the class no longer says its controller has yet to forget.
+        let first = list(told, "/definitions").find(|from| text(from, "/from") != Some(INLINE))?;
+        Some((name, first))
+    });
+    let all = written.iter().copied().chain(others);
+    all.map(|(name, from)| Definition {
+        name,
+        is_required: from.get("required") == Some(&Value::Bool(true)),
+        schema: from.pointer("/schema/openAPIV3Schema").unwrap_or(&Value::Null),
+    })
+    .collect()
 }
 
 /// Whether an extension defines variables too, and the class as it was read does not say which: only its controller writes that.
@@ -210,6 +208,22 @@ mod tests {
         let paths: Vec<String> = out.iter().map(|refusal| refusal.path.to_string()).collect();
         assert_eq!(paths[..2], ["spec.topology.variables", "spec.topology.variables"]);
         assert!(out[2].message.contains("must be of the type string"));
+    }
+
+    #[test]
+    fn what_a_class_says_goes_before_what_its_controller_told_of_it() {
+        let told = json!([{"name": "a", "definitions": [{"from": "inline", "required": false, "schema": {"openAPIV3Schema": {"type": "string"}}}]}]);
+        let of = |written: Value| {
+            let class = json!({"spec": {"variables": written}, "status": {"variables": told}});
+            let cluster = json!({"spec": {"topology": {"variables": [{"name": "a", "value": "v"}]}}});
+            let mut out = Vec::new();
+            refusals(&cluster, &class, &mut out);
+            out.len()
+        };
+        let said = |schema: Value| json!([{"name": "a", "schema": {"openAPIV3Schema": schema}}]);
+        assert_eq!(of(said(json!({"type": "string"}))), 0);
+        assert_eq!(of(said(json!({"type": "string", "enum": ["x"]}))), 1);
+        assert_eq!(of(json!([])), 1, "it is no longer there");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::judge::topology::blueprint::class_of;
 use crate::judge::topology::domain;
 use crate::judge::topology::forecast::Fate;
 use crate::judge::topology::held::{self, Holds};
+use crate::judge::topology::plan;
 use crate::judge::topology::queue;
 use crate::judge::topology::strategy;
 use crate::judge::topology::values::list;
@@ -48,7 +49,11 @@ pub(crate) fn rollouts(stage: &Stage<'_>, key: &Key, old: &Value, new: &Value) -
     } else {
         let every = new_groups.order.iter();
         let deferred = queue::all_deferred(new);
+        let stuck = plan::stuck(stage, key, old, new).is_some();
         every
+            .filter(|_| !stuck)
+            // A group that is new is made in the new version.
+            .filter(|(word, name)| old_groups.get(word, name).is_some())
             .filter(|(word, name)| !deferred.contains(&(*word, *name)))
             .filter(|(word, name)| free(word, name, Act::Replace))
             .map(|(word, name)| {
@@ -326,6 +331,7 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
     };
     let counted = u64::try_from(names.len()).ok().filter(|count| *count > 0);
     let machines = counted.or(told).or_else(|| number(at.before.or(at.after)?, "/replicas"));
+    let stay = at.after.and_then(|after| wanted(stage, key, cluster, (at.before.unwrap_or(after), after), word));
     let who = if name.is_empty() { "the control plane".to_owned() } else { format!("worker group {name}") };
     let count = machines.map_or("all".to_owned(), |machines| machines.to_string());
     let noun = if machines == Some(1) { "Machine" } else { "Machines" };
@@ -340,7 +346,7 @@ fn entry(stage: &Stage<'_>, key: &Key, cluster: &Value, at: &At<'_>, effect: Eff
         owner,
         cluster: key.name.clone(),
         effect,
-        replicas: if effect == Effect::Delete { Some(0) } else { machines },
+        replicas: if effect == Effect::Delete { Some(0) } else { stay.or(machines) },
         present: None,
         machines,
         machine_names: names,

@@ -102,22 +102,9 @@ fn unwritten(object: &Object) -> Option<Pair> {
     kind(&object.key).mirror?;
     let value = object.value().ok()?.into_owned();
     Some(Pair {
-        key: object.key.clone(),
-        api_version: object.api_version.clone(),
-        action: Action::Unchanged,
         live: Some(value.clone()),
         predicted: Some(value),
-        sent: None,
-        renamed_from: None,
-        takes_over: false,
-        changes: Vec::new(),
-        effect: Effect::None,
-        waits: None,
-        basis: None,
-        rule: String::new(),
-        because: String::new(),
-        line: 0,
-        at: None,
+        ..Pair::of(object.key.clone(), object.api_version.clone(), Action::Unchanged)
     })
 }
 

@@ -193,6 +193,13 @@ pub(crate) static WRITES_ONLY_CHANGES: Since = capi(
 pub(crate) static TOPOLOGY_CLOCK: Since =
     capi("topology-clock", 13, "a topology hands `rollout.after` to its control plane and MachineDeployments");
 
+/// Patches reach the metadata of templates.
+pub(crate) static PATCHED_METADATA: Since = capi(
+    "patched-metadata",
+    14,
+    "labels and annotations that a patch of a class writes into `spec.template.metadata` are taken over",
+);
+
 /// All of them, from the oldest to the newest.
 pub(crate) static ALL: &[&Since] = &[
     &RESOURCE_SETS_ON,
@@ -226,4 +233,5 @@ pub(crate) static ALL: &[&Since] = &[
     &PATCHES_OF_SPEC,
     &WRITES_ONLY_CHANGES,
     &TOPOLOGY_CLOCK,
+    &PATCHED_METADATA,
 ];

@@ -19,8 +19,8 @@ use crate::providers::core::changes::{UPGRADE_PLANS, UPGRADES_WAIT, V1BETA2};
 use crate::tree::Value;
 
 /// Where a Cluster says its version, and a class those that it allows.
-pub(super) const VERSION: &str = "/spec/topology/version";
-pub(super) const VERSIONS: &str = "/spec/kubernetesVersions";
+pub(in crate::judge::topology) const VERSION: &str = "/spec/topology/version";
+pub(in crate::judge::topology) const VERSIONS: &str = "/spec/kubernetesVersions";
 /// What refuses the version of a Cluster.
 pub(super) const OF_VERSION: RuleId = RuleId::of("cluster/version-refused");
 
@@ -164,7 +164,7 @@ fn is_rolling(stage: &Stage<'_>, cluster: &Key, deployment: &Value) -> bool {
 }
 
 /// A version as Go's tolerant reader reads it.
-pub(super) fn parse(text: &str) -> Option<Version> {
+pub(in crate::judge::topology) fn parse(text: &str) -> Option<Version> {
     Version::parse(text.trim().trim_start_matches('v')).ok()
 }
 
