@@ -33,6 +33,9 @@ struct Gone {
 
 static TABLE: LazyLock<Vec<Gone>> = LazyLock::new(|| include_str!("gone.tsv").lines().filter_map(Gone::of).collect());
 
+/// Labels of Kubernetes that no kubelet may give its own node, since 1.16 (`cmd/kubelet/app/options/options.go` ValidateKubeletFlags).
+static LABELS: Gone = Gone { component: "kubelet", flag: "node-labels", value: "", since: 16 };
+
 impl Gone {
     fn of(line: &'static str) -> Option<Self> {
         let mut words = line.split('\t');
@@ -58,6 +61,9 @@ impl Gone {
     /// What a person has to take out.
     fn words(&self, argument: &Argument) -> String {
         let what = match (self.flag, self.value) {
+            (flag, _) if flag == LABELS.flag => {
+                format!("the label {} in --{flag}", reserved_label(&argument.value).unwrap_or_default())
+            }
             (GATES, gate) => format!("the feature gate {gate}"),
             (flag, "") => format!("the flag --{flag}"),
             (flag, value) => format!("the value {value} of --{flag}"),
@@ -147,10 +153,41 @@ fn told_version<'v>(key: &Key, owner: &'v Value) -> Option<&'v str> {
 
 /// What of an argument a version no longer takes. A gate that is gone is not told again as locked.
 fn refused(argument: &Argument, is_in: u64) -> Vec<&'static Gone> {
+    if LABELS.since <= is_in && LABELS.is(argument) && reserved_label(&argument.value).is_some() {
+        return vec![&LABELS];
+    }
     let all: Vec<&Gone> = TABLE.iter().filter(|gone| gone.since <= is_in && gone.is(argument)).collect();
     let is_gone = |gate: &str| all.iter().any(|other| other.value == gate);
     let alone = |gone: &&&Gone| gone.value.split_once('=').is_none_or(|(gate, _)| !is_gone(gate));
     all.iter().filter(alone).copied().collect()
+}
+
+/// The first label of a list that belongs to Kubernetes and is none of those that a kubelet may say of its own node
+/// (`k8s.io/kubelet/pkg/apis/well_known_labels.go` IsKubeletLabel, v0.36).
+fn reserved_label(labels: &str) -> Option<&str> {
+    const OWN: [&str; 11] = [
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "kubernetes.io/arch",
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+        "beta.kubernetes.io/instance-type",
+        "node.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "beta.kubernetes.io/arch",
+    ];
+    let lies_in = |domain: &str, of: &str| {
+        domain.strip_suffix(of).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let is_reserved = |label: &&str| {
+        let Some((domain, _)) = label.split_once('/') else { return false };
+        let is_of_kubernetes = ["kubernetes.io", "k8s.io"].iter().any(|own| lies_in(domain, own));
+        let is_of_kubelet = ["kubelet.kubernetes.io", "node.kubernetes.io"].iter().any(|own| lies_in(domain, own));
+        is_of_kubernetes && !is_of_kubelet && !OWN.contains(label)
+    };
+    labels.split(',').filter_map(|pair| pair.split('=').next()).map(str::trim).find(is_reserved)
 }
 
 #[cfg(test)]
@@ -195,6 +232,25 @@ mod tests {
             let told = each("kubelet", &form);
             assert_eq!(told.len(), 1, "{form}");
             assert!(gate.is(&told[0]) && locked.is(&told[0]) && !other.is(&told[0]), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_kubelet_may_not_give_its_node_labels_of_kubernetes() {
+        for reserved in
+            ["node-role.kubernetes.io/worker", "kubernetes.io/role", "x.k8s.io/a", "node-restriction.kubernetes.io/a"]
+        {
+            assert_eq!(reserved_label(&format!("a=b, {reserved}=")), Some(reserved));
+        }
+        for free in [
+            "worker=",
+            "node.kubernetes.io/worker=",
+            "a.node.kubernetes.io/b=c",
+            "kubernetes.io/arch=arm64",
+            "example.org/a=kubernetes.io/b",
+            "notkubernetes.io/a=",
+        ] {
+            assert_eq!(reserved_label(free), None, "{free}");
         }
     }
 }
