@@ -197,7 +197,7 @@ impl Walk {
             let shared = old.len().min(new.len());
             for (was, is) in old.clone().zip(new.clone()) {
                 self.shifted(was, is, |walk| {
-                    walk.below(Segment::Index(is), |walk| walk.values(&before[was], &after[is]))
+                    walk.below(Segment::Index(is), |walk| walk.values(&before[was], &after[is]));
                 });
             }
             for is in new.skip(shared) {
