@@ -83,6 +83,6 @@ pub(crate) static PROVIDER: Provider = Provider {
     groups: &[ALONE],
     kinds: KINDS,
     changes: changes::ALL,
-    packs: &["k0smotron", "k0smotron-hosted", "k0smotron-workers"],
+    packs: &["k0smotron", "k0smotron-hosted", "k0smotron-hosts", "k0smotron-workers"],
     ..Provider::EMPTY
 };
