@@ -11,6 +11,7 @@ use self::told::{Argument, GATES, KUBEADM, MARKS, arguments, holds_arguments};
 use super::version::{After, minor, version};
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
+use crate::hashed::HashMap;
 use crate::kinds::Role;
 use crate::kinds::Versions;
 use crate::kinds::fields::text;
@@ -31,7 +32,14 @@ struct Gone {
     since: u64,
 }
 
-static TABLE: LazyLock<Vec<Gone>> = LazyLock::new(|| include_str!("gone.tsv").lines().filter_map(Gone::of).collect());
+/// The table by its flags: most arguments have none of them.
+static TABLE: LazyLock<HashMap<&'static str, Vec<Gone>>> = LazyLock::new(|| {
+    let mut table: HashMap<&str, Vec<Gone>> = HashMap::default();
+    for gone in include_str!("gone.tsv").lines().filter_map(Gone::of) {
+        table.entry(gone.flag).or_default().push(gone);
+    }
+    table
+});
 
 /// Labels of Kubernetes that no kubelet may give its own node, since 1.16 (`cmd/kubelet/app/options/options.go` ValidateKubeletFlags).
 static LABELS: Gone = Gone { component: "kubelet", flag: "node-labels", value: "", since: 16 };
@@ -156,7 +164,8 @@ fn refused(argument: &Argument, is_in: u64) -> Vec<&'static Gone> {
     if LABELS.since <= is_in && LABELS.is(argument) && reserved_label(&argument.value).is_some() {
         return vec![&LABELS];
     }
-    let all: Vec<&Gone> = TABLE.iter().filter(|gone| gone.since <= is_in && gone.is(argument)).collect();
+    let of_flag = TABLE.get(argument.flag.as_str()).into_iter().flatten();
+    let all: Vec<&Gone> = of_flag.filter(|gone| gone.since <= is_in && gone.is(argument)).collect();
     let is_gone = |gate: &str| all.iter().any(|other| other.value == gate);
     let alone = |gone: &&&Gone| gone.value.split_once('=').is_none_or(|(gate, _)| !is_gone(gate));
     all.iter().filter(alone).copied().collect()
@@ -199,8 +208,9 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_read_and_stands_once() {
         let lines = include_str!("gone.tsv").lines().filter(|line| !line.starts_with('#')).count();
-        assert_eq!(TABLE.len(), lines);
-        let mut names: Vec<_> = TABLE.iter().map(|gone| (gone.component, gone.flag, gone.value)).collect();
+        let all = || TABLE.values().flatten();
+        assert_eq!(all().count(), lines);
+        let mut names: Vec<_> = all().map(|gone| (gone.component, gone.flag, gone.value)).collect();
         names.sort_unstable();
         let all = names.len();
         names.dedup();
