@@ -120,6 +120,8 @@ struct Shared<'a> {
     handed: Forms,
     /// Configs of Machines that were compared with what their owners say.
     compared: Compared,
+    /// Whether the API server takes what classes make, by all that is asked of it.
+    taken: Kept<String, bool>,
 }
 
 impl<'a> Stage<'a> {
@@ -285,6 +287,11 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub(crate) fn place(&self, key: &Key) -> Option<usize> {
         self.shared.places.get(key).copied()
+    }
+
+    /// Whether the API server takes something that a class makes, found once for all clusters for which the same comes out.
+    pub(crate) fn takes(&self, written: &str, is_taken: impl FnOnce() -> bool) -> bool {
+        self.shared.taken.get(self.versions.case(), written, is_taken)
     }
 
     /// The answer about an object under a word, made once.

@@ -99,7 +99,7 @@ pub(super) fn refused_anew(
 fn created(stage: &Stage<'_>, (cluster_key, cluster): (&Key, &Value), part: &ClassPart, spec: &Value) -> Vec<Refusal> {
     let object = object(cluster_key, cluster, part, spec);
     let pair = Pair { predicted: Some(object), ..Pair::of(key(cluster_key, part), api_version(part), Action::Create) };
-    refused(stage, part, &pair)
+    refused(stage, part, &pair, |_| true)
 }
 
 /// What the schema refuses of an object that the topology controller changes in place.
@@ -113,14 +113,25 @@ fn changed(
     let key = key(cluster_key, part);
     let (live, predicted) = (object(before), object(after));
     let pair = Pair { live, predicted, ..Pair::of(key, api_version(part), Action::Update) };
-    let mut out = refused(stage, part, &pair);
     // Webhooks see the object that is there, which has more in it.
-    out.retain(|refusal| refusal.rule == BY_SCHEMA);
-    out
+    refused(stage, part, &pair, |refusal| refusal.rule == BY_SCHEMA)
 }
 
-/// What the API server refuses of a write of the topology controller.
-fn refused(stage: &Stage<'_>, part: &ClassPart, pair: &Pair) -> Vec<Refusal> {
+/// What the API server refuses of a write of the topology controller, of what counts.
+fn refused(stage: &Stage<'_>, part: &ClassPart, pair: &Pair, counts: fn(&Refusal) -> bool) -> Vec<Refusal> {
+    let find = || {
+        let mut found = all_refused(stage, part, pair);
+        found.retain(counts);
+        found
+    };
+    // A name is the cluster's own, and nothing that is asked here reads it.
+    let spec = |side: &Option<Value>| side.as_ref().map(|side| side["spec"].to_string()).unwrap_or_default();
+    let (before, after) = (spec(&pair.live), spec(&pair.predicted));
+    let written = format!("{} {} {:?} {before} {after}", pair.api_version, pair.key.kind, part.role);
+    if stage.takes(&written, || find().is_empty()) { Vec::new() } else { find() }
+}
+
+fn all_refused(stage: &Stage<'_>, part: &ClassPart, pair: &Pair) -> Vec<Refusal> {
     let kind = kind(&pair.key);
     let form = |side: &Value| superset::value(kind, &pair.api_version, side, &stage.versions);
     let moved = |old: &Value, new: &Value| Sides { old: form(old), new: form(new) };
@@ -155,17 +166,17 @@ fn object(cluster_key: &Key, cluster: &Value, part: &ClassPart, spec: &Value) ->
                 map.insert(field.to_owned(), value.clone());
             }
         }
-        put_machines(map, &key.name, api_version(part).ends_with("/v1beta1"));
+        put_machines(map, api_version(part).ends_with("/v1beta1"));
     }
     object
 }
 
-/// Puts in what a control plane makes its Machines of, under a name that stands for the controller's own.
-fn put_machines(spec: &mut Map, name: &str, is_old: bool) {
+/// Puts in what a control plane makes its Machines of, under a name that stands for the controller's own in each cluster.
+fn put_machines(spec: &mut Map, is_old: bool) {
     let Some(template) = spec.entry("machineTemplate").or_insert_with(|| json!({})).as_object_mut() else { return };
     let holder = if is_old { Some(template) } else { map_at(template, "spec") };
     if let Some(holder) = holder {
-        let mut reference = json!({"kind": "MachineTemplate", "name": name});
+        let mut reference = json!({"kind": "MachineTemplate", "name": "machines"});
         let (field, value) = if is_old {
             ("apiVersion", format!("{INFRASTRUCTURE}/v1beta1"))
         } else {
