@@ -82,8 +82,11 @@ pub(crate) fn apply(
             }
         }
     }
-    let parts: &[&str] = if versions.has(&PATCHED_METADATA) { &["spec", "metadata"] } else { &["spec"] };
-    out.spec = taken_back(spec_of(template), object["spec"].take(), part.role, parts);
+    let (own, patched) = (spec_of(template), object["spec"].take());
+    // The version matters only where a patch reaches them.
+    let is_reached = own.pointer("/template/metadata") != patched.pointer("/template/metadata");
+    let parts: &[&str] = if is_reached && versions.has(&PATCHED_METADATA) { &["spec", "metadata"] } else { &["spec"] };
+    out.spec = taken_back(own, patched, part.role, parts);
     out
 }
 
