@@ -193,26 +193,9 @@ fn take_for_null(value: &mut Value, other: &Value) {
     }
 }
 
-/// A pair without content.
+/// A pair without content, whose document begins at a line.
 pub(super) fn blank(key: Key, api_version: String, action: Action, line: usize) -> Pair {
-    Pair {
-        key,
-        api_version,
-        action,
-        live: None,
-        predicted: None,
-        sent: None,
-        renamed_from: None,
-        takes_over: false,
-        changes: Vec::new(),
-        effect: Effect::None,
-        waits: None,
-        basis: None,
-        rule: String::new(),
-        because: String::new(),
-        line,
-        at: None,
-    }
+    Pair { line, ..Pair::of(key, api_version, action) }
 }
 
 /// An object without its managed fields, which nobody needs once the write is predicted.
