@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod names;
+mod rendered;
 pub(crate) mod submodules;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +16,10 @@ use anyhow::{Context as _, anyhow, bail};
 use tempfile::TempDir;
 
 use self::names::{commit, merge_base};
-use super::input::{self, Input};
+use super::input::Input;
 use super::policy::is_object;
 use super::source::{Source, Tree};
-use super::{Observer, Ready, Stop, Unseen, runtime};
+use super::{Observer, Ready, Stop, runtime};
 use crate::object::StreamText;
 use crate::pipeline;
 use crate::policy;
@@ -257,108 +258,6 @@ impl Trees {
         });
         Ok((old?, new?))
     }
-
-    /// Renders both sides, the base into a file.
-    fn rendered(
-        &self,
-        number: usize,
-        old: Option<&Source>,
-        new: &Source,
-        may_be_new: bool,
-        observer: &dyn Observer,
-    ) -> anyhow::Result<(PathBuf, Input)> {
-        let base = &self.base;
-        let was = self.base_prints(old, may_be_new, observer)?;
-        let unseen = was.as_ref().and_then(|was| was.unseen.clone());
-        let was = was.map(|was| was.text).filter(|bytes| !input::is_empty(bytes));
-        let live = match &was {
-            Some(bytes) => {
-                let live = self.worktrees.folder.path().join(format!("rendered-{number}.yaml"));
-                std::fs::write(&live, &**bytes).with_context(|| format!("cannot write {}", live.display()))?;
-                live
-            }
-            None if may_be_new => PathBuf::from("none"),
-            // Beside nothing everything looks new, and new is allowed.
-            None => bail!("{} prints no object in {base}; where the chart is new, pass --new-chart", new.name()),
-        };
-        let mut input = self.head_prints(new, was.is_none(), observer)?;
-        input.unseen = Unseen::between(unseen.as_ref(), input.unseen.as_ref()).cloned();
-        if input.unseen.is_none() {
-            input.unseen = self.unfilled(new);
-        }
-        Ok((live, input))
-    }
-
-    /// A path as a person knows it: below the root of its revision.
-    fn shown(&self, path: &Path) -> String {
-        let below = [&self.head_root, &self.old_root].into_iter().find_map(|root| path.strip_prefix(root).ok());
-        below.unwrap_or(path).display().to_string()
-    }
-
-    /// What the base prints, where it is there to print.
-    fn base_prints(
-        &self,
-        old: Option<&Source>,
-        may_be_new: bool,
-        observer: &dyn Observer,
-    ) -> anyhow::Result<Option<Input>> {
-        let tree = Tree {
-            folder: &self.old_folder,
-            place: &|path| self.in_tree(path, &self.old_folder, &self.old_root),
-            shown: &|path| self.shown(path),
-            root: Some(&self.old_root),
-            may_be_empty: may_be_new,
-        };
-        let Some(old) = old else { return Ok(None) };
-        let base = &self.base;
-        let render = |old: &Source| old.render(tree, false, observer).with_context(|| format!("in {base}"));
-        if may_be_new {
-            // Of what is partly new the rest is compared.
-            return old.within(tree).as_ref().map(render).transpose();
-        }
-        is_there(&self.old_folder, base)?;
-        let is_new = |path: &&Path| !tree.there(path).exists() && self.head_folder.join(path).exists();
-        if let Some(path) = old.paths().into_iter().find(is_new) {
-            bail!(
-                "{} is not in {base}; where it is new, pass --new-chart, and keep a file that is never committed outside of the \
-                 repository",
-                path.display()
-            );
-        }
-        render(old).map(Some)
-    }
-
-    /// What the head prints: always something.
-    fn head_prints(&self, new: &Source, is_first: bool, observer: &dyn Observer) -> anyhow::Result<Input> {
-        let head = &self.head;
-        is_there(&self.head_folder, head)?;
-        let tree = Tree {
-            folder: &self.head_folder,
-            place: &|path| self.in_tree(path, &self.head_folder, &self.head_root),
-            shown: &|path| self.shown(path),
-            root: Some(&self.head_root),
-            may_be_empty: false,
-        };
-        let mut input = new.render(tree, is_first, observer).with_context(|| format!("in {head}"))?;
-        if input.is_empty() {
-            bail!(
-                "{} prints no object in {head}; to ask what removing it all would do, plan a stream of its own",
-                new.name()
-            );
-        }
-        if input.name.is_empty() {
-            input.name.clone_from(head);
-        }
-        Ok(input)
-    }
-}
-
-/// What a person is told where one revision lacks the folder.
-fn is_there(folder: &Path, revision: &str) -> anyhow::Result<()> {
-    if !folder.is_dir() {
-        bail!("{revision} has no folder that corresponds to this one; run it from a folder that both revisions have");
-    }
-    Ok(())
 }
 
 fn opened(WhichRevisions { base, head, at_tip }: WhichRevisions<'_>, observer: &dyn Observer) -> anyhow::Result<Trees> {
