@@ -5,13 +5,12 @@
 //! `controlplane/kubeadm/internal/controllers/scale.go` (preflightChecks) of Cluster API 1.12.0 to 1.12.11, and 1.13.0, which looks at the
 //! plan itself.
 
-use super::gone::class_of;
 use super::version::{After, minor};
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
 use crate::kinds::Role;
 use crate::kinds::Versions;
-use crate::kinds::fields::text;
+use crate::kinds::fields::{class_named, text};
 use crate::model::{Decision, Effect, Reason};
 use crate::providers::core::changes::STEPS_WITHOUT_HOOKS;
 use crate::providers::core::{RELEASE, RUNTIME_SDK};
@@ -53,7 +52,7 @@ fn is_of_kubeadm(after: &After<'_>, pair: &Pair) -> bool {
     if let Some(kind) = text(cluster, "/spec/controlPlaneRef/kind") {
         return kind == kubeadm::CONTROL_PLANE_KIND;
     }
-    let class = class_of(&pair.key, cluster).and_then(|class| after.get(&class));
+    let class = class_named(&pair.key, cluster).and_then(|class| after.get(&class));
     let places = ["/spec/controlPlane/templateRef/kind", "/spec/controlPlane/ref/kind"];
     class.is_some_and(|class| places.iter().any(|place| text(&class, place) == Some(kubeadm::CONTROL_PLANE_TEMPLATE)))
 }

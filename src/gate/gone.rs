@@ -4,17 +4,18 @@
 
 mod told;
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-pub(super) use self::told::class_of;
-use self::told::{Argument, GATES, KUBEADM, MARKS, arguments, holds_arguments};
+use self::told::{Argument, GATES, KUBEADM, MARKS, arguments, holds_arguments, of_template};
 use super::version::{After, minor, version};
 use super::{Judged, decision};
 use crate::compare::{Action, Pair};
 use crate::hashed::HashMap;
 use crate::kinds::Role;
 use crate::kinds::Versions;
-use crate::kinds::fields::text;
+use crate::kinds::contract::{CLUSTER, MACHINE_DEPLOYMENT, MACHINE_POOL};
+use crate::kinds::fields::{class_named, list, number, text, wanted};
 use crate::model::{Decision, Effect, Reason};
 use crate::object::{Key, Object};
 use crate::providers::kind;
@@ -83,6 +84,9 @@ impl Gone {
 /// A reason for each owner whose new Machines would be told what their version does not know.
 pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
     let answer = decision(judged.policy.gates.version);
+    if answer == Decision::Allow {
+        return Vec::new();
+    }
     let is_asked = |pair: &&Pair| {
         let role = kind(&pair.key).role;
         (role.owns_machines() || role == Role::Cluster)
@@ -90,11 +94,37 @@ pub(super) fn reasons(judged: &Judged<'_>) -> Vec<Reason> {
             && pair.effect != Effect::Rejected
     };
     let mut owners = judged.pairs.iter().filter(is_asked).peekable();
-    if answer == Decision::Allow || owners.peek().is_none() {
+    let is_any_spoilt = judged.pairs.iter().any(is_spoilt);
+    if owners.peek().is_none() && !is_any_spoilt {
         return Vec::new();
     }
     let (after, versions) = (After::of(judged), Versions::of(&judged.world.told_versions()));
-    owners.flat_map(|pair| of_owner(judged, (&after, &versions), pair, answer)).collect()
+    let others = if is_any_spoilt { untouched(judged, &after) } else { Vec::new() };
+    let of_pair = |pair: &Pair| of_owner(judged, (&after, &versions), pair, answer);
+    owners.filter_map(of_pair).chain(others.iter().filter_map(of_pair)).collect()
+}
+
+/// Whether a template that is edited in place comes to say what some version of a component refuses: whoever names it makes its next
+/// Machines from that.
+fn is_spoilt(pair: &Pair) -> bool {
+    let (true, Some(old), Some(new)) = (holds_arguments(&pair.key.kind), &pair.live, &pair.predicted) else {
+        return false;
+    };
+    let had = of_template(&pair.key.kind, old);
+    let told = of_template(&pair.key.kind, new);
+    told.iter().any(|argument| !had.contains(argument) && !refused(argument, u64::MAX).is_empty())
+}
+
+/// Owners of Machines that nobody writes, as they are.
+fn untouched(judged: &Judged<'_>, after: &After<'_>) -> Vec<Pair> {
+    let all = [CLUSTER, MACHINE_DEPLOYMENT, MACHINE_POOL].into_iter().flat_map(|kind| after.all(kind));
+    let unwritten = all.filter(|(key, _)| judged.written(key).next().is_none());
+    let as_it_is = |(key, value): (Key, Cow<'_, Value>)| {
+        let api_version = text(&value, "/apiVersion").unwrap_or_default().to_owned();
+        let (live, predicted) = (Some(value.clone().into_owned()), Some(value.into_owned()));
+        Pair { live, predicted, ..Pair::of(key, api_version, Action::Unchanged) }
+    };
+    unwritten.map(as_it_is).collect()
 }
 
 fn of_owner(
@@ -105,7 +135,7 @@ fn of_owner(
 ) -> Option<Reason> {
     let new = pair.predicted.as_ref()?;
     let is_in = minor(told_version(&pair.key, new)?)?;
-    let is_patched = class_of(&pair.key, new).is_some_and(|class| says(judged, &class) || says(judged, &pair.key));
+    let is_patched = class_named(&pair.key, new).is_some_and(|class| says(judged, &class) || says(judged, &pair.key));
     // A template that says no arguments need not be read, unless a patch may put some into it.
     let is_quiet = |key: &Key| holds_arguments(&key.kind) && !is_patched && !says(judged, key);
     let template = |key: &Key| after.get(key).filter(|_| !is_quiet(key)).map(|value| value.into_owned());
@@ -118,13 +148,14 @@ fn of_owner(
     if found.is_empty() {
         return None;
     }
-    // What ends already ends no more than before.
+    // What ends already ends no more than before, unless more Machines are to come.
     let was = pair.live.as_ref().and_then(|old| Some((minor(told_version(&pair.key, old)?)?, old)));
     if let Some((was_in, old)) = was {
         let before = |key: &Key| judged.view.get(key).object()?.value().ok().map(|value| value.into_owned());
         let was = text(old, "/apiVersion").unwrap_or(api_version);
         let had = arguments((&pair.key, was), old, versions, before);
-        found.retain(|(gone, argument)| gone.since > was_in || !had.contains(argument));
+        let grows = grows(&pair.key, old, new);
+        found.retain(|(gone, argument)| gone.since > was_in || grows || !had.contains(argument));
     }
     let (first, argument) = found.first()?;
     let others = match found.len() - 1 {
@@ -133,8 +164,13 @@ fn of_owner(
     };
     let what = first.words(argument);
     let message = format!(
-        "{}: Kubernetes 1.{is_in} no longer takes {what}{others} (since 1.{}), so the component ends at once on the first new Machine and the rollout stops there",
-        pair.key, first.since
+        "{}: Kubernetes 1.{is_in} no longer takes {what}{others} (since 1.{}), so the component ends at once on {}",
+        pair.key,
+        first.since,
+        match pair.action {
+            Action::Unchanged => "each Machine that is made from now on",
+            _ => "the first new Machine and the rollout stops there",
+        }
     );
     let remedy = format!("take {what} out in the same write");
     Some(
@@ -143,6 +179,23 @@ fn of_owner(
             .with_next("rollgate explain version".to_owned())
             .of(&pair.key),
     )
+}
+
+/// Whether a write asks for more Machines of an owner, or of a part of a topology.
+fn grows(key: &Key, old: &Value, new: &Value) -> bool {
+    if kind(key).role != Role::Cluster {
+        return wanted(new, Some(old)) > wanted(old, None);
+    }
+    let parts = ["/spec/topology/workers/machineDeployments", "/spec/topology/workers/machinePools"];
+    let number = |part: &Value| number(part, "/replicas").unwrap_or(1);
+    let plane = |side: &Value| side.pointer("/spec/topology/controlPlane").map(number);
+    let is_more = |at: &&str| {
+        list(new, at).any(|group| {
+            let had = list(old, at).find(|had| text(had, "/name") == text(group, "/name"));
+            had.is_none_or(|had| number(group) > number(had))
+        })
+    };
+    plane(new) > plane(old) || parts.iter().any(is_more)
 }
 
 /// Whether an object may say an argument of a component, as it is written or, where nobody writes it, as it is live.

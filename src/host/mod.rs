@@ -59,8 +59,8 @@ pub(crate) use ask::{Request, Verb, Write};
 pub(crate) use detect::Driver;
 pub(crate) use detect::Reach;
 pub use detect::{Detected, Signs, ToldHost, detect};
-#[cfg(feature = "serve")]
 pub(crate) use forced::Forced;
+#[cfg(feature = "serve")]
 pub(crate) use given::{Given, given};
 pub(crate) use hook::is_left_out;
 pub(crate) use hooked::HOOK_RECREATES;

@@ -55,12 +55,9 @@ pub(super) fn created(
     }
     let doubt = remediates(stage, key, new).or_else(|| dangles(stage, key, new));
     let doubt = doubt.or_else(|| topology::of_new(stage, key, new)).or_else(|| taken_key::of_new(stage, key, new));
+    let doubt = doubt.or_else(|| bounds::of_new(stage, key, new)).or_else(|| claimed::of_object(stage, key, new));
     if let Some(answer) = doubt.or_else(|| selector::runs_away(stage, key, new)) {
         return Outcome::whole(pair, &answer);
-    }
-    let out_of_bounds = bounds::of_new(stage, key, new);
-    if let Some(stops) = out_of_bounds.clone().or_else(|| claimed::refused(stage, key, new)) {
-        out.findings.push(Finding::new("controller-stops", pair.key.clone(), stops));
     }
     // What nobody looked for may be there, and is not called new.
     let is_seen = is_seen(stage, pair);
@@ -68,9 +65,7 @@ pub(super) fn created(
     let unseen = "was not compared, as the cluster was not asked for it; if it is new,";
     let (warning, because) = if replicas::makes_machines(key.known, new) {
         let mut machines = plural(fields::wanted(new, None), "Machine");
-        if let Some(says) = out_of_bounds {
-            machines = format!("{machines}, but none for now: {says}");
-        } else if let Some(says) = waiting::of_new(stage, key, new) {
+        if let Some(says) = waiting::of_new(stage, key, new) {
             machines = format!("{machines}, but none for now, as a preflight check of MachineSets fails: {says}");
         }
         let warning = match is_seen {

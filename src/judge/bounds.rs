@@ -46,11 +46,11 @@ pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, (old, new): (&Value, &V
         }
         _ => None,
     }?;
-    Some(Answer::known(stage.rules, Effect::Unknown, RuleId::of("mp/out-of-bounds")).saying(because))
+    Some(answered(stage, because))
 }
 
-/// Why the cloud refuses to make a new pool.
-pub(super) fn of_new(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<String> {
+/// The answer about a new pool that the cloud refuses to make.
+pub(super) fn of_new(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Answer> {
     let infrastructure = infrastructure(key, new).filter(|_| key.known.role == Role::Pool)?;
     let bounds = kind(&infrastructure).bounds?;
     if bounds.asks == Asks::UnlessManaged && is_managed(new)
@@ -60,11 +60,14 @@ pub(super) fn of_new(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<
     }
     let (least, most) = bounds.of(&*stage.after(&infrastructure)?)?;
     let says = wanted(new, None);
-    (says < least || says > most).then(|| {
-        format!(
-            "its number {says} lies outside of the {least} to {most} that {infrastructure} says, so the cloud refuses it and nothing of the pool is made"
-        )
-    })
+    let because = format!(
+        "its number {says} lies outside of the {least} to {most} that {infrastructure} says, so the cloud refuses it and nothing of the pool is made"
+    );
+    (says < least || says > most).then(|| answered(stage, because))
+}
+
+fn answered(stage: &Stage<'_>, because: String) -> Answer {
+    Answer::known(stage.rules, Effect::Unknown, RuleId::of("mp/out-of-bounds")).saying(because)
 }
 
 /// Why the cloud refuses the number of a pool after the write.

@@ -13,13 +13,12 @@ use crate::tree::Value;
 
 /// The answer about the name of a Secret that another object has.
 pub(super) fn answer(stage: &Stage<'_>, key: &Typed<'_>, new: &Value, path: &Path) -> Option<Answer> {
-    let claim = key.known.claim.filter(|claim| path.starts_with(claim.at))?;
-    let because = refused(stage, key, new)?;
-    Some(Answer::known(stage.rules, Effect::Unknown, claim.rule).saying(because))
+    key.known.claim.filter(|claim| path.starts_with(claim.at))?;
+    of_object(stage, key, new)
 }
 
-/// Why the controller of an object does not take the Secret that it names.
-pub(super) fn refused(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<String> {
+/// The answer about an object whose controller does not take the Secret that it names.
+pub(super) fn of_object(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option<Answer> {
     let claim = key.known.claim?;
     let name = (claim.of)(new)?;
     let secret = Key::of("", SECRET, key.namespace.clone(), name);
@@ -38,10 +37,11 @@ pub(super) fn refused(stage: &Stage<'_>, key: &Typed<'_>, new: &Value) -> Option
         };
         after.next().or_else(before).cloned()
     })?;
-    Some(format!(
+    let because = format!(
         "{other} has {secret}, which the provider takes for one cluster alone: each reconcile of {key} ends with an error, no Machine of a new cluster \
          is made, and its deletion deletes the Secret of the other; give it a Secret of its own"
-    ))
+    );
+    Some(Answer::known(stage.rules, Effect::Unknown, claim.rule).saying(because))
 }
 
 /// Which other object of the provider owns a Secret, as its owner references say; `None` where this one does already.

@@ -92,13 +92,13 @@ impl Subject<'_> {
     #[must_use]
     pub(crate) fn answer(&self, change: &Change) -> Answer {
         let mut worst: Option<Answer> = None;
+        let elsewhere = self.by_looking_elsewhere(change);
         for leaf in self.leaves(change) {
             let answer = match self.unknown_to_schema(&leaf.rendered) {
                 Some(answer) => answer,
                 None => self.leaf(&leaf.path, leaf.before, leaf.after),
             };
-            let elsewhere = self.by_looking_elsewhere(change).filter(|elsewhere| elsewhere.outweighs(&answer));
-            let answer = elsewhere.unwrap_or(answer);
+            let answer = elsewhere.clone().filter(|elsewhere| elsewhere.outweighs(&answer)).unwrap_or(answer);
             let answer = self.by_user(&leaf, answer);
             if worst.as_ref().is_none_or(|worst| answer.outweighs(worst)) {
                 worst = Some(answer);

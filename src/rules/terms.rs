@@ -230,11 +230,6 @@ pub(crate) const TERMS: &[Term] = &[
         "Check that nobody waits for that rollout.",
     ),
     finding(
-        "controller-stops",
-        "A new object is accepted, and its controller stops at it with an error each time, so nothing is made of it.",
-        "Correct what the sentence names.",
-    ),
-    finding(
         "dangling-reference",
         "An object refers to a template, or a Cluster to its control plane, infrastructure or class, that is neither in the release nor among what was read; without it no Machine can be made.",
         "Render that too, or correct the name.",

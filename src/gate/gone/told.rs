@@ -7,8 +7,7 @@ use crate::compare::documents;
 use crate::judge::patched_templates;
 use crate::kinds::Role;
 use crate::kinds::Versions;
-use crate::kinds::contract::{CLUSTER_CLASS, CORE};
-use crate::kinds::fields::{list, target, text};
+use crate::kinds::fields::{class_named, list, target, text};
 use crate::kinds::references::references;
 use crate::object::Key;
 use crate::providers::{k0smotron, kind, kubeadm, rke2, talos};
@@ -104,7 +103,7 @@ fn of_topology(
     versions: &Versions,
     read: &impl Fn(&Key) -> Option<Value>,
 ) -> Vec<Argument> {
-    let Some(class_key) = class_of(key, cluster) else { return Vec::new() };
+    let Some(class_key) = class_named(key, cluster) else { return Vec::new() };
     let Some(class) = read(&class_key) else { return Vec::new() };
     if list(&class, "/spec/patches").next().is_some() {
         let read = |key: &Key| read(key).filter(|_| holds_arguments(&key.kind));
@@ -118,14 +117,6 @@ fn of_topology(
     });
     let keys: BTreeSet<Key> = keys.collect();
     keys.iter().filter_map(|key| Some(of_template(&key.kind, &read(key)?))).flatten().collect()
-}
-
-/// The class of a Cluster, in either version.
-pub(in crate::gate) fn class_of(key: &Key, cluster: &Value) -> Option<Key> {
-    let said = |new: &str, old: &str| text(cluster, new).or_else(|| text(cluster, old)).map(str::to_owned);
-    let name = said("/spec/topology/classRef/name", "/spec/topology/class")?;
-    let namespace = said("/spec/topology/classRef/namespace", "/spec/topology/classNamespace");
-    Some(Key::of(CORE.to_owned(), CLUSTER_CLASS, namespace.or_else(|| key.namespace.clone()), name))
 }
 
 /// Whether templates of a kind hold arguments.
@@ -143,7 +134,7 @@ pub(super) fn holds_arguments(kind: &str) -> bool {
 }
 
 /// The arguments in a template.
-fn of_template(kind: &str, template: &Value) -> Vec<Argument> {
+pub(super) fn of_template(kind: &str, template: &Value) -> Vec<Argument> {
     of_spec(kind, template.pointer("/spec/template/spec"))
 }
 
