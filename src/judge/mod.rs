@@ -5,6 +5,7 @@ mod around;
 mod arrival;
 mod beside;
 mod bounds;
+mod changed;
 mod claimed;
 mod classify;
 mod dangling;

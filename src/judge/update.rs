@@ -1,6 +1,7 @@
 //! An object that is changed: the effect of each change, of the write as a whole, and what that weighs.
 
 use super::arrival::unsure;
+use super::changed;
 use super::outcome::Outcome;
 use super::owner::Assessment;
 use super::replicas::makes_machines;
@@ -76,7 +77,7 @@ pub(super) fn updated(
         as_go: admission.as_go,
         ..Subject::of(stage, (key, pair), (old, new), &used_by)
     };
-    let mut answers = subject::changes(&subject, pair);
+    let mut answers = changed::changes(&subject, pair);
     let is_refused_by_fields =
         || !refusals.is_empty() || answers.iter().any(|answer| answer.effect == Effect::Rejected);
     if let Some(answer) = unconverted(stage, key, pair).filter(|_| is_refused_by_fields()) {

@@ -10,6 +10,7 @@ mod domain;
 mod forecast;
 mod held;
 mod in_use;
+mod inputs;
 mod left_out;
 pub(crate) mod made;
 mod metadata;
@@ -31,7 +32,7 @@ pub(crate) mod woken;
 
 use std::sync::Arc;
 
-use crate::hashed::{HashMap, HashSet};
+use crate::hashed::HashSet;
 use crate::host::ServerSaid;
 use crate::judge::stage::Stage;
 pub(crate) use crate::judge::topology::admission::{doubts_of_new, refusals, refusals_of_new, users_of_deleted};
@@ -39,6 +40,7 @@ pub(crate) use crate::judge::topology::blueprint::{class_of, same_workers, templ
 use crate::judge::topology::forecast::{Fate, Side, forecast};
 pub(crate) use crate::judge::topology::held::held;
 use crate::judge::topology::held::{Holds, back};
+use crate::judge::topology::inputs::{around, inputs};
 pub(crate) use crate::judge::topology::metadata::{change as change_metadata, hand_down};
 pub(crate) use crate::judge::topology::stop::is_stopped;
 pub(crate) use crate::judge::topology::stuck::of_new;
@@ -345,50 +347,6 @@ fn same_groups(old: &Value, new: &Value, list: &str) -> bool {
         names
     };
     names(old) == names(new)
-}
-
-/// The old Cluster with the variables and classes of the new one.
-fn inputs(old: &Value, new: &Value) -> Value {
-    let mut out = old.clone();
-    copy(&mut out, new, &["variables", "classRef"], &["variables", "class"]);
-    out
-}
-
-/// The old Cluster with everything of the new one that is neither a variable, nor a class, nor the version.
-fn around(old: &Value, new: &Value) -> Value {
-    let mut out = new.clone();
-    copy(&mut out, old, &["variables", "classRef", "version"], &["variables", "class"]);
-    out
-}
-
-/// Copies fields of the topology, and fields of each group that both sides have, by its name.
-fn copy(to: &mut Value, from: &Value, fields: &[&str], of_groups: &[&str]) {
-    let put = |to: &mut Value, from: &Value, keys: &[&str]| {
-        let Some(map) = to.as_object_mut() else { return };
-        for key in keys {
-            match from.get(*key) {
-                Some(value) => map.insert((*key).to_owned(), value.clone()),
-                None => map.shift_remove(key),
-            };
-        }
-    };
-    let (Some(to), Some(from)) = (to.pointer_mut("/spec/topology"), from.pointer("/spec/topology")) else { return };
-    put(to, from, fields);
-    if let (Some(to), Some(from)) = (to.get_mut("controlPlane"), from.get("controlPlane")) {
-        put(to, from, &of_groups[..1]);
-    }
-    for list in ["machineDeployments", "machinePools"] {
-        let pointer = format!("/workers/{list}");
-        let mut others: HashMap<Option<&str>, &Value> = HashMap::default();
-        for other in values::list(from, &pointer) {
-            others.entry(text(other, "/name")).or_insert(other);
-        }
-        for group in to.pointer_mut(&pointer).and_then(Value::as_array_mut).into_iter().flatten() {
-            if let Some(other) = others.get(&text(group, "/name")) {
-                put(group, other, of_groups);
-            }
-        }
-    }
 }
 
 /// The answer about a group of workers that is new or goes.
